@@ -218,6 +218,30 @@ TEST_F(Train, TheScheduleEndsWithTheRunsLastUpdate) {
     EXPECT_NEAR(rates[i], 1e-3 * (1 - (2.0 * double(i) + 1.5) / 6), 1e-9) << i;
 }
 
+TEST_F(Train, ALongerRunSaysThatItsRateJumps) {
+  const std::vector<std::string> words = {"optimizer.schedule=linear",   "learner.updates_per_batch=2",
+                                          "rollout.samples_per_task=16", "eval.samples=1",
+                                          "eval.before=false",           "eval.after=false"};
+  const auto train_for = [&](const std::string& steps, const std::string& overwrite) {
+    auto more = words;
+    more.insert(more.end(), {"run.steps=" + steps, "run.overwrite=" + overwrite});
+    const RunConfig c = config(more);
+    temper::trainer::Run run(c);
+    run.say_start();
+    train(c, *judge_, run);
+  };
+  const auto said = [&] { return read_file(root_ / "run" / "log" / "rank_0.txt"); };
+  train_for("2", "true");
+  EXPECT_THAT(said(), testing::Not(HasSubstr("the learning rate goes")));
+  train_for("4", "false");
+  // The last of four updates, in its middle, and the fifth of eight.
+  EXPECT_THAT(
+      said(),
+      HasSubstr(
+          "the learning rate goes from 0.000125 to 0.000437: optimizer.schedule=linear follows run.steps, "
+          "which was 2 and is 4"));
+}
+
 // The loop gives each of them what it needs, and the learner the distribution that was drawn from.
 TEST_F(Train, EveryAdvantageLearnsFromWhatWasDrawn) {
   for (const std::string name :

@@ -317,11 +317,10 @@ void Learner::accumulate(const std::vector<Row*>& rows, bool first, Sums& sums) 
   }
 }
 
-// How much of the run is done in the middle of an update of a step.
-double Learner::progress(int64_t step, int64_t update) const {
-  const int64_t each = options_.epochs * options_.updates_per_batch;
+double progress(const LearnerOptions& options, int64_t steps, int64_t step, int64_t update) {
+  const int64_t each = options.epochs * options.updates_per_batch;
   const double done = double(std::max<int64_t>(step - 1, 0) * each + update);
-  return std::min(1.0, (done + 0.5) / double(steps_ * each));
+  return std::min(1.0, (done + 0.5) / double(steps * each));
 }
 
 void Learner::update_once(const Part& part, double progress, Sums& sums, LearnStats& stats) {
@@ -406,7 +405,7 @@ LearnStats Learner::update(const Batch& batch, const TokenAdvantages& advantages
   score_given(parts, stats);
   for (int64_t update = 0; update < options_.epochs * options_.updates_per_batch; ++update)
     if (const Part& part = parts[size_t(update % options_.updates_per_batch)]; !part.rows.empty())
-      update_once(part, progress(batch.step, update), sums, stats);
+      update_once(part, progress(options_, steps_, batch.step, update), sums, stats);
   timed([&] { policy_.unshard_weights(); });
   sums.sum_over(policy_.ranks());
   sums.write_means(reference_ != nullptr, stats);

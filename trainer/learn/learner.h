@@ -29,6 +29,10 @@ struct LearnerOptions {
   Packing packing() const { return {micro_batch_tokens, share_prompts}; }
 };
 
+// How much of a run of `steps` steps is done in the middle of an update, from 0, of a step, from 1: what its learning rate
+// depends on, in [0, 1].
+double progress(const LearnerOptions& options, int64_t steps, int64_t step, int64_t update);
+
 // Means are over the tokens in the loss, without those of rows that were not computed.
 struct LearnStats {
   double loss = 0;
@@ -98,7 +102,6 @@ class Learner {
   TokenTerms terms(const Row& row, int32_t t) const;
   void accumulate(const std::vector<Row*>& rows, bool first, Sums& sums);
   std::vector<Part> deal(std::vector<Row>& rows) const;
-  double progress(int64_t step, int64_t update) const;
   void update_once(const Part& part, double progress, Sums& sums, LearnStats& stats);
   void count_skipped(bool skipped, const Sums& sums);
   void note_alike(const rollout::Batch& batch, const TokenAdvantages& advantages) const;

@@ -16,6 +16,7 @@
 #include "policy/ranks/activity.h"
 #include "rollout/trajectory_file.h"
 #include "trainer/checkpoint/room.h"
+#include "trainer/learn/learner.h"
 #include "trainer/run/console.h"
 #include "trainer/run/interrupted.h"
 #include "trainer/run/provenance.h"
@@ -24,6 +25,7 @@ namespace temper::trainer {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr double kSameRate = 0.01;
 constexpr uint64_t kRecordBytes = 64 << 20;  // metrics, trajectories and log of a run, with room to spare
 
 // The lowest folder on the way to `dir` that exists.
@@ -86,6 +88,23 @@ void close_log() { spdlog::set_default_logger(std::make_shared<spdlog::logger>("
 void remove_quietly(const fs::path& dir) {
   std::error_code ignored;
   fs::remove_all(dir, ignored);
+}
+
+// A schedule follows run.steps. Where these were changed, the learning rate of the next step is not what follows the last one's.
+std::string jump_of_rate(const RunConfig& config, const Manifest& last) {
+  const auto steps = std::stoll(last.config.at("run.steps"));
+  if (steps == config.run.steps || last.step == 0 || last.step >= config.run.steps) return "";
+  const int64_t updates = config.learner.epochs * config.learner.updates_per_batch;
+  const double before =
+      learning_rate(config.optimizer, progress(config.learner, steps, last.step, updates - 1));
+  const double now =
+      learning_rate(config.optimizer, progress(config.learner, config.run.steps, last.step + 1, 0));
+  const double next = learning_rate(config.optimizer, progress(config.learner, steps, last.step + 1, 0));
+  if (std::abs(now - next) <= kSameRate * std::max(now, next)) return "";
+  return fmt::format(
+      "the learning rate goes from {:.3g} to {:.3g}: optimizer.schedule={} follows run.steps, which was {} "
+      "and is {}",
+      before, now, config.optimizer.schedule, steps, config.run.steps);
 }
 
 }  // namespace
@@ -186,6 +205,7 @@ void Run::choose(const RunConfig& config, const RunStart& start) {
                                 ? fmt::format("update {} of the cold start", manifest.cold_start->updates)
                                 : fmt::format("step {}", manifest.step);
   said_at_start_.push_back(fmt::format("resumes after {}, from {}", place, checkpoint_->dir.string()));
+  if (const std::string jump = jump_of_rate(config, manifest); !jump.empty()) said_at_start_.push_back(jump);
 }
 
 void Run::note_refused(const std::vector<RefusedCheckpoint>& refused) {
