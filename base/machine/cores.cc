@@ -2,7 +2,10 @@
 
 #include <sched.h>
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "base/machine/cgroups.h"
 
 namespace temper {
 
@@ -15,6 +18,10 @@ std::vector<int> allowed_cores() {
   return cores;
 }
 
-int64_t allowed_core_count() { return int64_t(allowed_cores().size()); }
+int64_t allowed_core_count() {
+  const auto bound = int64_t(allowed_cores().size());
+  const std::optional<double> granted = cgroup_room().cores;
+  return granted ? std::clamp<int64_t>(int64_t(*granted), 1, bound) : bound;
+}
 
 }  // namespace temper

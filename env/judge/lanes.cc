@@ -142,7 +142,7 @@ class Lanes : public JudgeBackend {
 
   void start(const std::vector<Task>& tasks) {
     const auto allowed = allowed_cores();
-    const size_t count = options_.lanes > 0 ? size_t(options_.lanes) : allowed.size();
+    const auto count = size_t(options_.lanes > 0 ? options_.lanes : allowed_core_count());
     const BrokerClientOptions lane{
         .program = options_.broker,
         .patience_s = options_.patience_s + options_.compile_timeout_s + 2 * run_timeout_s(tasks),

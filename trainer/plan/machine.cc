@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/machine/cgroups.h"
 #include "base/machine/cores.h"
 #include "policy/cuda/device.h"
 #include "policy/cuda/plan.h"
@@ -47,14 +48,12 @@ const std::vector<GpuKind>& known_gpus() {
                     known_gpus().front().name, kMostGpus, fmt::join(gpu_kinds(), " or "));
 }
 
-int64_t first_number(const std::string& path, const std::string& key) {
-  std::ifstream file(path);
-  std::string word;
-  while (file >> word) {
-    if (!key.empty() && word != key) continue;
-    if (!key.empty()) file >> word;
-    return word.find_first_not_of("0123456789") == std::string::npos ? std::stoll(word) : -1;
-  }
+// Of /proc/meminfo; −1 where it has none.
+int64_t kibibytes_available() {
+  std::ifstream file("/proc/meminfo");
+  int64_t number = -1;
+  for (std::string word; file >> word;)
+    if (word == "MemAvailable:") return file >> number ? number : -1;
   return -1;
 }
 
@@ -68,11 +67,8 @@ std::optional<double> peak_flops(const std::string& gpu) {
 
 int64_t available_memory_bytes() {
   int64_t available = std::numeric_limits<int64_t>::max();
-  if (const int64_t kib = first_number("/proc/meminfo", "MemAvailable:"); kib >= 0) available = kib << 10;
-  const int64_t limit = first_number("/sys/fs/cgroup/memory.max", "");
-  const int64_t used = first_number("/sys/fs/cgroup/memory.current", "");
-  if (limit >= 0 && used >= 0) available = std::min(available, limit - used);
-  return available;
+  if (const int64_t kib = kibibytes_available(); kib >= 0) available = kib << 10;
+  return std::min(available, cgroup_room().memory_bytes.value_or(available));
 }
 
 std::vector<std::string> gpu_kinds() {

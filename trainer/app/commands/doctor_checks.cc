@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/input/printable.h"
+#include "base/machine/cgroups.h"
 #include "base/machine/cores.h"
 #include "base/machine/lease.h"
 #include "env/compile/toolchain.h"
@@ -181,8 +182,12 @@ HealthFinding check_cupti(const Findings&) {
 
 HealthFinding check_cores(const Findings&) {
   return tried("cores", Health::kFails, "", [] {
-    const size_t cores = allowed_cores().size();
-    return HealthFinding{"cores", Health::kWorks, fmt::format("{} that this process may run on", cores), ""};
+    const std::optional<double> granted = cgroup_room().cores;
+    return HealthFinding{
+        "cores", Health::kWorks,
+        fmt::format("{} that this process may run on{}", allowed_core_count(),
+                    granted ? fmt::format("; its control group grants the time of {:.3g}", *granted) : ""),
+        ""};
   });
 }
 

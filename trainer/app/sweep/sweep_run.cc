@@ -72,7 +72,8 @@ std::vector<MachineShare> slots_of(const Sweep& sweep, int64_t parallel) {
   const bool gpu =
       std::ranges::any_of(sweep.cells, [](const SweepCell& cell) { return wants_gpu(cell.config); });
   const std::vector<std::string> gpus = gpu ? visible_gpus() : std::vector<std::string>();
-  const std::vector<int> cores = allowed_cores();
+  std::vector<int> cores = allowed_cores();
+  cores.resize(size_t(allowed_core_count()));
   const auto most = std::min<int64_t>(std::ssize(cores), gpus.empty() ? std::ssize(cores) : std::ssize(gpus));
   if (parallel > most)
     throw ConfigError("--parallel: {} is more than the {} {} that cells can be given", parallel, most,
