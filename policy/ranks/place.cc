@@ -23,7 +23,8 @@ constexpr Names kSets[] = {
     {Launcher::kByHand, "TEMPER_RANK", "TEMPER_WORLD_SIZE", "TEMPER_LOCAL_RANK"},
     {Launcher::kMpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
     {Launcher::kTorchrun, "RANK", "WORLD_SIZE", "LOCAL_RANK"},
-    {Launcher::kSlurm, "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+    // A batch script has SLURM_PROCID and SLURM_NTASKS too, and is one process; srun alone sets this size.
+    {Launcher::kSlurm, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
 };
 
 class Reader {
@@ -49,7 +50,7 @@ class Reader {
   std::optional<RankPlace> place(const Names& names) const {
     const auto size = number(names.size, 1, kMaxRanks);
     const auto rank = number(names.rank, 0, size.value_or(kMaxRanks) - 1);
-    if (!rank && !size) return std::nullopt;
+    if (!size && (!rank || names.launcher == Launcher::kSlurm)) return std::nullopt;
     if (!rank || !size) {
       const char *there = rank ? names.rank : names.size, *missing = rank ? names.size : names.rank;
       throw ConfigError("{}={} is set and {} is not: set both or none", there, text(there), missing);
@@ -83,7 +84,8 @@ void find_meeting(const Reader& reader, RankPlace& place) {
     if (place.master_port == 0) place.master_port = kFirstSlurmPort + job % kSlurmPorts;
     if (place.master_host.empty())
       throw ConfigError(
-          "SLURM_NTASKS={} is set and neither SLURM_JOB_NODELIST nor MASTER_ADDR says where rank 0 is",
+          "SLURM_STEP_NUM_TASKS={} is set and neither SLURM_JOB_NODELIST nor MASTER_ADDR says where rank 0 "
+          "is",
           place.size);
     return;
   }
@@ -108,6 +110,17 @@ std::string contradiction(const Reader& reader, const RankPlace& place) {
   return "";
 }
 
+// What SLURM has been asked for and one process does not use.
+std::string slurm_hint(const Reader& reader) {
+  const int tasks = reader.number("SLURM_NTASKS", 1, kMaxRanks).value_or(1);
+  if (tasks == 1) return "";
+  return fmt::format(
+      "SLURM's job {} has {} tasks, and srun did not start this process, which runs alone; srun -n {} in "
+      "front "
+      "of the command starts as many ranks",
+      reader.text("SLURM_JOB_ID"), tasks, tasks);
+}
+
 }  // namespace
 
 std::string first_host(const std::string& node_list) {
@@ -130,7 +143,7 @@ RankPlace find_rank_place(const Environment& environment) {
     place->contradiction = contradiction(reader, *place);
     return *place;
   }
-  return {};
+  return {.hint = slurm_hint(reader)};
 }
 
 RankPlace find_rank_place() {

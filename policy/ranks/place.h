@@ -4,9 +4,10 @@
 //   by hand    TEMPER_RANK, TEMPER_WORLD_SIZE, TEMPER_LOCAL_RANK, and TEMPER_MASTER, the host:port of rank 0
 //   mpirun     OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE, OMPI_COMM_WORLD_LOCAL_RANK
 //   torchrun   RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT
-//   srun       SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID, SLURM_JOB_NODELIST
+//   srun       SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID, SLURM_JOB_NODELIST
 //
-// The first of these sets that is present is used. Without any, the process is a single rank.
+// The first of these sets that is present is used. Without any, the process is a single rank. So is a process of a SLURM
+// allocation that srun did not start.
 
 #include <cstdint>
 #include <functional>
@@ -27,6 +28,8 @@ struct RankPlace {
   // A warning about another set of variables that contradicts this one, or "". It is printed once the ranks are
   // connected.
   std::string contradiction = {};
+  // What a single rank should be told about its surroundings, or "".
+  std::string hint = {};
 };
 
 using Environment = std::function<const char*(const char* name)>;

@@ -223,6 +223,7 @@ int run_ranked(const RankedCommand& command) {
   const RankPlace place = policy::find_rank_place();
   if (place.size > 1) return run_on_several(place, command);
   if (!place.contradiction.empty()) throw ConfigError("{}", place.contradiction);
+  if (!place.hint.empty()) say_line(place.hint);
   RunConfig config = command.read();
   if (config.ranks.env > 0)
     throw ConfigError(

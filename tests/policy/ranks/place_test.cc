@@ -38,6 +38,7 @@ const Variables kTorchrun = {{"RANK", "3"},
                              {"MASTER_PORT", "29500"}};
 const Variables kSlurm = {{"SLURM_PROCID", "5"},
                           {"SLURM_NTASKS", "8"},
+                          {"SLURM_STEP_NUM_TASKS", "8"},
                           {"SLURM_LOCALID", "1"},
                           {"SLURM_JOB_NODELIST", "node[03-06],x1"},
                           {"SLURM_JOB_ID", "70007"}};
@@ -85,6 +86,21 @@ TEST(Place, TakesTheFirstSetThatIsThere) {
   EXPECT_EQ(place_in(joined(kMpi, kSlurm)).contradiction, "");  // an allocation's variables lie about
 }
 
+// Of slurm 22.05: what sbatch gives its script, and salloc its command.
+TEST(Place, RunsAloneInAnAllocationWhereSrunDidNotStartIt) {
+  const Variables salloc = {{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "2"}, {"SLURM_JOB_NODELIST", "a"}};
+  for (const Variables& given : {salloc, joined(salloc, {{"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}})}) {
+    const RankPlace place = place_in(given);
+    EXPECT_EQ(place.size, 1);
+    EXPECT_EQ(
+        place.hint,
+        "SLURM's job 7 has 2 tasks, and srun did not start this process, which runs alone; srun -n 2 in "
+        "front of the command starts as many ranks");
+  }
+  EXPECT_EQ(place_in({{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "1"}, {"SLURM_PROCID", "0"}}).hint, "");
+  EXPECT_EQ(place_in(joined(salloc, kMpi)).hint, "");
+}
+
 TEST(Place, NamesWhatContradicts) {
   EXPECT_EQ(place_in(joined(kMpi, kTorchrun)).contradiction,
             "RANK=3 contradicts OMPI_COMM_WORLD_RANK=1: unset the one that is wrong");
@@ -94,7 +110,7 @@ TEST(Place, NamesWhatContradicts) {
 
 TEST(Place, RefusesWhatIsIncompleteOrImpossible) {
   expect_refused({{"RANK", "0"}}, "RANK=0 is set and WORLD_SIZE is not");
-  expect_refused({{"SLURM_NTASKS", "2"}}, "SLURM_NTASKS=2 is set and SLURM_PROCID is not");
+  expect_refused({{"SLURM_STEP_NUM_TASKS", "2"}}, "SLURM_STEP_NUM_TASKS=2 is set and SLURM_PROCID is not");
   expect_refused({{"RANK", "2"}, {"WORLD_SIZE", "2"}}, "RANK=2: must be a number from 0 to 1");
   expect_refused({{"RANK", "0"}, {"WORLD_SIZE", "two"}}, "WORLD_SIZE=two: must be a number from 1");
   expect_refused({{"RANK", "0"}, {"WORLD_SIZE", "2"}}, "WORLD_SIZE=2 is set and MASTER_ADDR is not");
@@ -103,7 +119,7 @@ TEST(Place, RefusesWhatIsIncompleteOrImpossible) {
   expect_refused({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "2"}}, "LOCAL_RANK=2");
   expect_refused({{"TEMPER_RANK", "0"}, {"TEMPER_WORLD_SIZE", "2"}, {"TEMPER_MASTER", "host"}},
                  "TEMPER_MASTER=host");
-  expect_refused({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}},
+  expect_refused({{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}},
                  "neither SLURM_JOB_NODELIST nor MASTER_ADDR");
 }
 
