@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -16,6 +17,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/files.h"
 
 namespace temper {
 namespace {
@@ -192,16 +194,19 @@ CommandOutput output_of(const std::string& command) {
   if (::pipe2(pipe, O_CLOEXEC) != 0) throw system_error("create a pipe");
   const Fd reading(pipe[0]);
   Fd writing(pipe[1]);
+  const Fd errors(::memfd_create("errors", MFD_CLOEXEC));
+  if (errors.get() < 0) throw system_error("create a file in memory");
   ChildProcess shell = ChildProcess::start({.argv = {"/bin/sh", "-c", command},
                                             .input = kNullDevice,
                                             .output = writing.get(),
-                                            .errors = writing.get()});
+                                            .errors = errors.get()});
   writing = Fd();
   CommandOutput output;
   char chunk[4096];
   for (ssize_t n; (n = ::read(reading.get(), chunk, sizeof chunk)) > 0 || (n < 0 && errno == EINTR);)
     output.text.append(chunk, size_t(std::max<ssize_t>(n, 0)));
   output.ok = shell.wait(std::numeric_limits<double>::infinity()) == 0;
+  output.errors = read_file(fmt::format("/proc/self/fd/{}", errors.get()));
   return output;
 }
 

@@ -81,9 +81,11 @@ class Subprocess {
   Fd socket_;
 };
 
-// What a shell command prints, errors included, and whether it succeeded.
+// What a shell command prints, and whether it succeeded. Anything may stand on standard error: the loader complains there of a
+// library in LD_PRELOAD that is missing, for every program that it starts.
 struct CommandOutput {
   std::string text;
+  std::string errors;
   bool ok = false;
 };
 CommandOutput output_of(const std::string& command);

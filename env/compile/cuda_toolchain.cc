@@ -46,7 +46,7 @@ std::string version_of(const fs::path& nvcc) {
   for (std::string line; std::getline(lines, line);)
     if (line.find("release") != std::string::npos) return line;
   throw WorldError("{} does not run: {}", nvcc.string(),
-                   first_line(output_of(nvcc.string() + " --version").text));
+                   first_line(output_of(nvcc.string() + " --version").errors));
 }
 
 // Candidates are compiled against the toolkit's headers and then meet functions that were compiled against
@@ -79,7 +79,7 @@ std::vector<std::string> dry_run(const fs::path& nvcc, const std::string& argume
   const CommandOutput said = output_of(fmt::format("cd / && {} --dryrun {}", nvcc.string(), arguments));
   std::vector<std::string> commands;
   std::string cicc_path;
-  std::istringstream lines(said.text);
+  std::istringstream lines(said.errors);
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("#$ ")) continue;
     line = line.substr(3);
@@ -89,7 +89,7 @@ std::vector<std::string> dry_run(const fs::path& nvcc, const std::string& argume
       commands.push_back(unquoted_program(replaced(line, "$CICC_PATH", cicc_path)));
   }
   if (said.ok && !commands.empty()) return commands;
-  const std::string words = first_line(said.text);
+  const std::string words = first_line(said.errors);
   if (words.find("nsupported gpu architecture") != std::string::npos)
     throw ConfigError("{}: {}; it knows {}", nvcc.string(), words,
                       replaced(output_of(nvcc.string() + " --list-gpu-code").text, "\n", " "));

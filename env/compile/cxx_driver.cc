@@ -54,7 +54,7 @@ std::string CxxDriver::file(const std::string& name) const {
 }
 
 Command CxxDriver::compiler(const std::string& arguments) const {
-  std::istringstream lines(output_of(name_ + " -### " + arguments).text);
+  std::istringstream lines(output_of(name_ + " -### " + arguments).errors);
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with(' ') || line.find("cc1plus") == std::string::npos) continue;
     auto words = split_words(line);

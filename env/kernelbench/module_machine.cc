@@ -94,7 +94,8 @@ ModuleMachine find_module_machine(const TritonPython& python, const std::string&
   const CommandOutput said =
       output_of(fmt::format("{} -I -B -c {} {}", shell_word(python.program), shell_word(kGpuQuestion), gpu));
   const size_t line = said.text.rfind('{');
-  if (line == std::string::npos) throw WorldError("no GPU answers: {}", printable(said.text, 200));
+  if (line == std::string::npos)
+    throw WorldError("no GPU answers: {}", printable(said.text + said.errors, 200));
   ModuleMachine machine;
   try {
     const nlohmann::json json = parse_json_object(said.text.substr(line), "the driver");

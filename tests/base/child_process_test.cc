@@ -144,7 +144,8 @@ TEST(ChildProcess, OneThatSomebodyElseReapedDidNotSucceed) {
 
 TEST(ChildProcess, SaysWhatACommandPrints) {
   const CommandOutput good = output_of("echo out; echo err >&2; cat"), bad = output_of("printf x; exit 3");
-  EXPECT_EQ(good.text, "out\nerr\n");
+  EXPECT_EQ(good.text, "out\n");
+  EXPECT_EQ(good.errors, "err\n");
   EXPECT_TRUE(good.ok);
   EXPECT_EQ(bad.text, "x");
   EXPECT_FALSE(bad.ok);

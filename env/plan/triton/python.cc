@@ -74,7 +74,8 @@ Answer ask(const std::string& program, const std::string& wheels) {
   const size_t line = said.text.rfind('{');
   Answer answer;
   if (!said.ok || line == std::string::npos) {
-    answer.error = fmt::format("'{}' is no Python that answers: {}", program, printable(said.text, 200));
+    answer.error =
+        fmt::format("'{}' is no Python that answers: {}", program, printable(said.text + said.errors, 200));
     return answer;
   }
   try {
