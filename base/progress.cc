@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "base/machine/output.h"
 #include "base/process.h"
@@ -13,6 +14,9 @@ namespace temper {
 namespace {
 constexpr int kBarWidth = 24;
 constexpr double kRedrawSeconds = 0.1;
+constexpr const char* kErase = "\r\033[K";
+
+bool g_drawn = false;  // a bar stands on the terminal, and the cursor behind it
 }  // namespace
 
 Progress::Progress(std::string title, int64_t total, double log_every_s)
@@ -40,7 +44,13 @@ void Progress::finish(bool keep) {
   if (keep)
     draw(true);
   else if (terminal_)
-    std::fputs("\r\033[K", stderr);
+    erase_progress_line();
+}
+
+void erase_progress_line() {
+  if (!std::exchange(g_drawn, false)) return;
+  std::fputs(kErase, stderr);
+  std::fflush(stderr);
 }
 
 void Progress::draw(bool last) {
@@ -54,8 +64,9 @@ void Progress::draw(bool last) {
     line += fmt::format(" {}", done_);
   }
   line += fmt::format("  {:.1f} s  {}", drawn_s_ - start_s_, note_);
-  if (terminal_) line = "\r\033[K" + line;
+  if (terminal_) line = kErase + line;
   if (last || !terminal_) line += "\n";
+  g_drawn = terminal_ && !last;
   std::fputs(line.c_str(), stderr);  // whoever read it may be gone: no reason to end
   std::fflush(stderr);
 }

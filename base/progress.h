@@ -1,6 +1,6 @@
 #pragma once
 // What the terminal shows: a bar that redraws itself. Elsewhere, in a log, it is a line now and then and one
-// at the end.
+// at the end. Of one thread.
 
 #include <cstdint>
 #include <string>
@@ -25,5 +25,8 @@ class Progress {
   bool terminal_, finished_ = false;
   double redraw_s_;
 };
+
+// Before another line is printed: a bar that stands on the terminal makes room, and draws itself again below that line.
+void erase_progress_line();
 
 }  // namespace temper

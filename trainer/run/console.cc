@@ -1,5 +1,6 @@
 #include "trainer/run/console.h"
 
+#include <cmath>
 #include <cstdio>
 #include <memory>
 
@@ -17,12 +18,20 @@ double value(const Metrics& metrics, const std::string& name) {
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
+// "45 s", "12 min", "3 h 5 min"
+std::string duration_text(double seconds) {
+  const auto whole = int64_t(std::lround(seconds));
+  const int64_t minutes = (whole + 30) / 60;
+  if (whole < 90) return fmt::format("{} s", whole);
+  if (minutes < 90) return fmt::format("{} min", minutes);
+  return fmt::format("{} h {} min", minutes / 60, minutes % 60);
+}
+
 std::string speedup_text(double speedup) { return speedup > 0 ? fmt::format("{:.2f}×", speedup) : "–"; }
 
 // Pads by what is seen, not by bytes: "×" and "–" are one column.
 std::string padded(const std::string& text, size_t width) {
-  const auto seen =
-      size_t(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  const size_t seen = columns_of(text);
   return std::string(width > seen ? width - seen : 0, ' ') + text;
 }
 
@@ -85,17 +94,23 @@ void say_model(const policy::ModelConfig& config, bool fresh, const std::string&
   say("device: {}", device);
 }
 
-void say_step(int64_t step, int64_t steps, const Metrics& m) {
+void say_step(int64_t step, int64_t steps, const Metrics& m, double left_s) {
   const double infra = value(m, "env/infra");
-  say("step {:>3}/{}  reward {:.3f}  correct {}  speedup {}  fast_1 {}{}  {:.0f} tok/s  rollout_corr/kl "
-      "{:.1e} "
-      " "
-      "{:.1f} s (generate {:.1f}, judge {:.1f}, learn {:.1f})",
-      step, steps, value(m, "critic/rewards/mean"), percent(value(m, "env/correct")),
-      speedup_text(value(m, "env/speedup")), percent(value(m, "env/fast_1")),
-      infra > 0 ? "  INFRA " + percent(infra) : "", value(m, "perf/throughput"), value(m, "rollout_corr/kl"),
-      value(m, "timing_s/step"), value(m, "timing_s/gen"), value(m, "timing_s/reward"),
-      value(m, "timing_s/update_actor"));
+  const std::vector<LinePart> parts = {
+      {fmt::format("step {:>3}/{}", step, steps)},
+      {fmt::format("reward {:.3f}", value(m, "critic/rewards/mean"))},
+      {fmt::format("correct {}", percent(value(m, "env/correct")))},
+      {fmt::format("speedup {}", speedup_text(value(m, "env/speedup"))), 3},
+      {fmt::format("fast_1 {}", percent(value(m, "env/fast_1")))},
+      {infra > 0 ? "INFRA " + percent(infra) : ""},
+      {fmt::format("{:.0f} tok/s", value(m, "perf/throughput")), 4},
+      {fmt::format("rollout_corr/kl {:.1e}", value(m, "rollout_corr/kl")), 6},
+      {fmt::format("{:.1f} s", value(m, "timing_s/step")), 1},
+      {fmt::format("(generate {:.1f}, judge {:.1f}, learn {:.1f})", value(m, "timing_s/gen"),
+                   value(m, "timing_s/reward"), value(m, "timing_s/update_actor")),
+       5},
+      {left_s > 0 ? duration_text(left_s) + " left" : "", 2}};
+  say_line(fitting(parts, terminal_columns()), fitting(parts, std::numeric_limits<size_t>::max()));
 }
 
 void say_evaluations(const std::string& split, const std::vector<NamedEvaluation>& evaluations) {

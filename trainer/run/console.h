@@ -24,9 +24,9 @@ void say_memory(const Plan& plan);
 // Prints the GPU's memory that is in use. Called at the end of a run, when this process still holds what it took.
 void say_memory_in_use(const policy::PolicyOptions& options);
 void say_model(const policy::ModelConfig& config, bool fresh, const std::string& device);
-// step 3/40  reward …  correct …  speedup …  fast_1 …  tok/s  rollout_corr/kl …  seconds (on what); INFRA …
-// behind fast_1 where answers could not be judged, which learning leaves out
-void say_step(int64_t step, int64_t steps, const Metrics& metrics);
+// step 3/40  reward …  correct …  speedup …  fast_1 …  tok/s  rollout_corr/kl …  seconds (on what)  time left; INFRA …
+// behind fast_1 where answers could not be judged, which learning leaves out. A narrow terminal gets less, the log all.
+void say_step(int64_t step, int64_t steps, const Metrics& metrics, double left_s = 0);
 
 struct NamedEvaluation {
   std::string name;  // "before", "after"

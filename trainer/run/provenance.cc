@@ -22,7 +22,7 @@ using Json = nlohmann::json;
 
 constexpr size_t kMostWordBytes = 2000, kMostCommandBytes = 16 << 10;
 
-std::string g_command;  // set once, before any thread
+std::string g_command, g_program = "temper";  // set once, before any thread
 
 // A word that a shell would read as this one.
 std::string quoted(const std::string& word) {
@@ -70,7 +70,10 @@ void note_command(int argc, const char* const* argv) {
     command += quoted(printable(argv[i], kMostWordBytes));
   }
   g_command = command;
+  if (argc > 0 && *argv[0] != '\0') g_program = quoted(printable(argv[0], kMostWordBytes));
 }
+
+std::string program_word() { return g_program; }
 
 Json start_facts(int64_t ranks) {
   Json facts = program_facts();
@@ -78,7 +81,7 @@ Json start_facts(int64_t ranks) {
   facts["command"] = g_command;
   facts["directory"] = printable(std::filesystem::current_path(ignored).string(), kMostWordBytes);
   facts["host"] = printable(policy::host_name());
-  facts["cores"] = allowed_cores().size();
+  facts["cores"] = allowed_core_count();
   facts["gpus"] = policy::cuda::gpu_names();
   facts["ranks"] = ranks;
   return facts;

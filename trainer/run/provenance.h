@@ -17,6 +17,9 @@ std::string program_text(const nlohmann::json& facts);
 // Records the command line of this process; called by main.
 void note_command(int argc, const char* const* argv);
 
+// The program as this process was called, for commands that are proposed: "build/temper", or "temper".
+std::string program_word();
+
 // program_facts() and {"command", "directory", "host", "cores", "gpus": [name, …], "ranks"}, of this process.
 nlohmann::json start_facts(int64_t ranks);
 

@@ -15,6 +15,7 @@
 #include "trainer/cold_start/starting_model.h"
 #include "trainer/run/interrupted.h"
 #include "trainer/run/process_tree.h"
+#include "trainer/run/provenance.h"
 
 namespace temper::trainer {
 namespace fs = std::filesystem;
@@ -168,7 +169,7 @@ void StepRecorder::step(StepRecord record) {
   metrics["timing_s/record"] = std::exchange(record_s_, 0);
   metrics["checkpoint/failed"] = double(saver_.failed());
   run_.record(++steps_done_, metrics, record.batch);
-  say_step(steps_done_, config_.run.steps, metrics);
+  say_step(steps_done_, config_.run.steps, metrics, seconds_left(record.seconds));
   record_s_ = now_s() - now;  // metrics, trajectories, the line on the terminal
   if (record.learned.rollout_max_abs_log_diff > kRounding)
     say("  WARNING: sampling and training disagree on the log-probs of {} sampled tokens, by up to {:.1e}",
@@ -179,6 +180,15 @@ void StepRecorder::step(StepRecord record) {
   if (config_.eval.every > 0 && steps_done_ % config_.eval.every == 0 && steps_done_ < config_.run.steps)
     evaluate_as(fmt::format("step_{}", steps_done_), steps_done_);
   if (is_due()) save();
+}
+
+// Of reinforcement learning, by the latest steps.
+double StepRecorder::seconds_left(double step_s) {
+  constexpr double kNewest = 0.2;
+  mean_step_s_ = mean_step_s_ == 0 ? step_s : (1 - kNewest) * mean_step_s_ + kNewest * step_s;
+  const double left_s = mean_step_s_ * double(config_.run.steps - steps_done_);
+  const double most_s = config_.run.max_seconds;
+  return most_s > 0 ? std::min(left_s, std::max(0.0, most_s - run_.seconds())) : left_s;
 }
 
 // A policy that gives no right answer earns the same for every answer and learns nothing. Without this warning the run would
@@ -210,8 +220,9 @@ void StepRecorder::result() {
     say("interrupted after step {}; the same command resumes it", steps_done_);
   else
     run_.finish(steps_done_);
-  say("\npolicy: {}\nlook at what it wrote: temper show {}\nfigures: {}", checkpoint.string(),
-      run_.dir().string(), (run_.dir() / "metrics.jsonl").string());
+  const std::string dir = run_.dir().string(), program = program_word();
+  say("\npolicy: {}\nlook at what it wrote: {} show {}\nfigures: {} report {}, of {}", checkpoint.string(),
+      program, dir, program, dir, (run_.dir() / "metrics.jsonl").string());
 }
 
 }  // namespace temper::trainer

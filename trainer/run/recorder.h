@@ -44,6 +44,7 @@ class StepRecorder {
   void restore(const Checkpoint& checkpoint);
   void save();
   bool is_due();
+  double seconds_left(double step_s);
   void say_without_signal(bool without);
   void say_measured_anew();
   void evaluate_as(const std::string& name, int64_t step);
@@ -60,7 +61,7 @@ class StepRecorder {
   std::vector<NamedEvaluation> evaluations_;
   int64_t steps_done_ = 0, step_of_checkpoint_ = -1;
   int64_t without_signal_ = 0;  // steps in a row
-  double step_start_s_, checkpoint_start_s_, save_s_ = 0, record_s_ = 0;
+  double step_start_s_, checkpoint_start_s_, save_s_ = 0, record_s_ = 0, mean_step_s_ = 0;
 };
 
 }  // namespace temper::trainer

@@ -1,8 +1,12 @@
 #include "trainer/run/terminal.h"
 
 #include <spdlog/spdlog.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <memory>
 
 #include "base/progress.h"
@@ -17,16 +21,44 @@ bool g_terminal = true;
 void use_terminal(bool ours) { g_terminal = ours; }
 bool terminal_is_ours() { return g_terminal; }
 
-void say_line(const std::string& line) {
+void say_line(const std::string& line) { say_line(line, line); }
+
+void say_line(const std::string& shown, const std::string& logged) {
   if (g_terminal) {
-    std::fputs((line + "\n").c_str(), stdout);  // whoever read it may be gone: no reason to end
+    erase_progress_line();
+    std::fputs((shown + "\n").c_str(), stdout);  // whoever read it may be gone: no reason to end
     std::fflush(stdout);
   }
-  if (spdlog::default_logger_raw()->name() == kRunLog) spdlog::info("{}", line);
+  if (spdlog::default_logger_raw()->name() == kRunLog) spdlog::info("{}", logged);
 }
 
 void say_beside(const std::string& line) {
-  if (g_terminal) std::fputs((line + "\n").c_str(), stderr);
+  if (!g_terminal) return;
+  erase_progress_line();
+  std::fputs((line + "\n").c_str(), stderr);
+}
+
+size_t terminal_columns() {
+  winsize size = {};
+  const bool known =
+      ::isatty(STDOUT_FILENO) && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : std::numeric_limits<size_t>::max();
+}
+
+size_t columns_of(std::string_view text) {
+  return size_t(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::string fitting(std::vector<LinePart> parts, size_t columns) {
+  const auto joined = [&] {
+    std::string line;
+    for (const LinePart& part : parts) line += (line.empty() ? "" : "  ") + part.text;
+    return line;
+  };
+  std::erase_if(parts, [](const LinePart& part) { return part.text.empty(); });
+  while (parts.size() > 1 && columns_of(joined()) > columns)
+    parts.erase(std::ranges::max_element(parts, {}, &LinePart::rank));
+  return joined();
 }
 
 ProgressFunction progress_bar(const std::string& title, bool keep) {

@@ -5,8 +5,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace temper::trainer {
 
@@ -19,12 +22,23 @@ bool terminal_is_ours();
 
 // One line, on the terminal and in the run's log.
 void say_line(const std::string& line);
+void say_line(const std::string& shown, const std::string& logged);  // the log may have more to say
 // Prints one line on standard error, so that it is not mixed with a command's output.
 void say_beside(const std::string& line);
 template <class... Args>
 void say(fmt::format_string<Args...> text, Args&&... args) {
   say_line(fmt::format(text, std::forward<Args>(args)...));
 }
+
+size_t terminal_columns();                 // of standard output; no limit where that is no terminal
+size_t columns_of(std::string_view text);  // UTF-8, a column each character
+
+// Of a line that must fit a terminal; of equal ranks the first goes first.
+struct LinePart {
+  std::string text;
+  int rank = 0;  // what has the highest is left out first
+};
+std::string fitting(std::vector<LinePart> parts, size_t columns);
 
 using ProgressFunction = std::function<void(int64_t done, int64_t total)>;
 

@@ -39,9 +39,22 @@ void refuse_module(const Task& task, const char* what) {
                       what, task.name);
 }
 
+// Without names those of one language are taken.
+void say_other_languages(const RunConfig& config, const std::vector<Task>& taken) {
+  std::map<std::string, int64_t> others;
+  for (const Task& task : load_all_tasks(config))
+    if (std::ranges::count(taken, task.name, &Task::name) == 0) ++others[task.language];
+  for (const auto& [language, count] : others)
+    say_beside(
+        fmt::format("{} tasks in {} are left out; tasks.language={} takes those", count, language, language));
+}
+
 std::vector<Task> wanted_tasks(const RunConfig& config, const std::vector<std::string>& names) {
   std::vector<Task> tasks, known;
-  if (names.empty()) tasks = load_tasks(config);
+  if (names.empty()) {
+    tasks = load_tasks(config);
+    if (config.tasks.names.empty()) say_other_languages(config, tasks);
+  }
   for (const std::string& name : names) {
     if (std::filesystem::is_regular_file(name)) {
       std::ranges::move(env::load_tasks(std::filesystem::path(name)), std::back_inserter(tasks));

@@ -42,7 +42,8 @@ void say_end(int code) {
     return;
   }
   const std::filesystem::path config = here_or_beside_program("configs/quickstart.yaml");
-  fmt::print("\nThe main job runs here{}\n", config.empty() ? "." : ": temper train " + config.string());
+  fmt::print("\nThe main job runs here{}\n",
+             config.empty() ? "." : ": " + program_word() + " train " + config.string());
 }
 
 int run_doctor(bool json) {

@@ -13,6 +13,7 @@
 #include "trainer/app/commands/again.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/app/commands/plan.h"
+#include "trainer/run/provenance.h"
 
 namespace temper::trainer {
 
@@ -106,6 +107,17 @@ int print_standalone(const Task& task, const std::string& source) {
   return kExitOk;
 }
 
+// What a verdict is about, so that a file of many can be read alone.
+nlohmann::json whole(const env::Verdict& verdict, const Task& task, const std::string& path) {
+  const nlohmann::json facts = start_facts(1);
+  nlohmann::json json = verdict;
+  json["task"] = task.name;
+  json["candidate"] = path;
+  json["program"] = {{"version", facts.at("version")}, {"commit", facts.at("commit")}};
+  json["machine"] = {{"host", facts.at("host")}, {"cores", facts.at("cores")}, {"gpus", facts.at("gpus")}};
+  return json;
+}
+
 int run_judge(const ConfigWords& words, const std::string& task_name, const std::string& path, bool json,
               bool plan, bool standalone) {
   const RunConfig config = words.read();
@@ -117,7 +129,7 @@ int run_judge(const ConfigWords& words, const std::string& task_name, const std:
   if (plan && answer.ok) return run_plan(config, task, answer.code, json);
   const env::Verdict verdict = judge_answer(config, task, answer);
   if (json)
-    fmt::print("{}\n", nlohmann::json(verdict).dump(2));
+    fmt::print("{}\n", whole(verdict, task, path).dump(2));
   else
     print_verdict(verdict);
   if (verdict.infra()) return kExitWorld;
