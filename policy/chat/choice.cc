@@ -48,6 +48,12 @@ ChatLayout derived(const ChatTemplate& chat_template, const std::vector<std::str
 
 ChatLayout followed(const Tokenizer& tokenizer, const ChatTemplate& chat_template, const ChatSource& source) {
   std::string missing = "this program runs none here";
+  if (!chat_template.unusable.empty())
+    throw ConfigError(
+        "model: its chat template cannot be followed: {}; model.chat_format={} writes conversations in a "
+        "known format "
+        "instead",
+        chat_template.unusable, known_names());
   if (source.renderer) try {
       return derived(chat_template, tokenizer.added_names(), *source.renderer);
     } catch (const NoRenderer& e) {
