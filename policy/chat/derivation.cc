@@ -37,6 +37,7 @@ class Derivation {
     system();
     reasoning();
     trims();
+    renderer_.start_anew();
     try_all_kinds(layout_, template_, renderer_);
     return layout_;
   }

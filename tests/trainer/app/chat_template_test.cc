@@ -90,6 +90,18 @@ TEST(ChatTemplates, ReadNothingAndEndSoon) {
   EXPECT_EQ(text_of("{{ messages[0].content }}", asked), "a");  // after a template that was ended
 }
 
+// What no two processes, or no two hours, write alike.
+TEST(ChatTemplates, ThatWriteAnotherTextWhenAskedAgainAreRefused) {
+  SKIP_WITHOUT_JINJA();
+  for (const char* text : {"{{ strftime_now('%H:%M') }}", "{{ strftime_now('%f') }}",
+                           "{{ strftime_now('%s') }}", "{{ raise_exception }}", "{{ messages.count }}",
+                           "{{ {'a': 1, 'b': 2, 'c': 3, 'd': 4, 'e': 5, 'f': 6}.keys() - [] }}"})
+    EXPECT_NE(refusal_of(text + chatml()).find("cannot be followed: asked for"), std::string::npos) << text;
+  for (const char* text : {"{{ [1] | random }}", "{{ lipsum(n=1) }}"})
+    EXPECT_NE(refusal_of(text + chatml()).find("it draws at random"), std::string::npos) << text;
+  EXPECT_EQ(refusal_of("{{ strftime_now('%A, %d %b %Y') }}" + chatml()), "");
+}
+
 TEST(ChatTemplates, GiveTheirLayout) {
   SKIP_WITHOUT_JINJA();
   const auto derived = [](const std::string& text) {
