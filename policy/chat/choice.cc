@@ -107,6 +107,12 @@ std::vector<std::string> lines_about(const ChatLayout& layout) {
 std::vector<std::string> lines_about_closing(const ChatLayout& layout) {
   if (layout.closing.find_first_not_of(kWhiteSpace) == std::string::npos) return {};
   return {fmt::format(
+std::vector<std::string> lines_about_end(const ChatLayout& layout) {
+  if (layout.end_use == EndUse::kWritten) return {};
+  return {fmt::format("chat: answers end with {}, the tokenizer's eos_token, where a model stops",
+                      printable(layout.stop, 100))};
+}
+
       "chat: behind a conversation's last answer the chat template writes more, {}; here the token {} is the "
       "end, where a model stops",
       nlohmann::json(printable(layout.closing, 100)).dump(), printable(layout.stop, 100))};
@@ -161,7 +167,8 @@ std::vector<std::string> choose_chat(Tokenizer& tokenizer, const ChatSource& sou
   }
   use_layout(tokenizer, std::move(layout));
   const ChatFormat format(tokenizer);
-  for (const auto& lines : {lines_about(format.layout()), lines_about_closing(format.layout())})
+  for (const auto& lines :
+       {lines_about(format.layout()), lines_about_end(format.layout()), lines_about_closing(format.layout())})
     said.insert(said.end(), lines.begin(), lines.end());
   if (format.layout().joins_text && !format.layout().starts_anew && !joins_openings(tokenizer, format))
     said.push_back(

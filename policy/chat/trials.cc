@@ -149,7 +149,7 @@ std::pair<const ChatQuestion*, std::string> first_difference(ChatLayout& layout,
     const ChatComparison found = compare_chat(layout, questions[i], rendered[i].text);
     const bool other = found.rewrite == rewrites::kOther;
     if (found.differs() || (other && !was_alike(layout, chat_template, messages, renderer)))
-      return {&questions[i], show_difference(write_chat(layout, messages).text, rendered[i].text)};
+      return {&questions[i], show_difference(expected_text(layout, messages), rendered[i].text)};
     if (!found.equal && std::ranges::count(layout.rewrites, found.rewrite) == 0)
       layout.rewrites.push_back(found.rewrite);
   }

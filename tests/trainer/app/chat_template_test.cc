@@ -166,6 +166,51 @@ TEST(ChatTemplates, EndAnswersWithTheTokenThatEndsThem) {
   EXPECT_EQ(more.closing, "\n<|im_start|>assistant: ");
 }
 
+// Vicuna's manner without its end: the model was taught one, and the text that the template writes lacks it.
+TEST(ChatTemplates, MayEndNoAnswer) {
+  SKIP_WITHOUT_JINJA();
+  const auto told = [](const std::string& before_user, const std::string& behind_answer) {
+    return "{{ bos_token }}{%- for m in messages %}{%- if m.role == 'user' %}{{- '" + before_user +
+           "USER: ' + m.content + '\n' }}{%- else %}{{- 'ASSISTANT: ' + m.content | trim + '" +
+           behind_answer +
+           "' }}{%- endif %}{%- endfor %}{%- if add_generation_prompt %}{{- 'ASSISTANT: ' }}{%- endif %}";
+  };
+  const ChatLayout layout = derive_layout(template_of_text(told("", "\n")), kNames, chat_renderer());
+  EXPECT_EQ(layout.end_use, policy::EndUse::kNever);
+  EXPECT_EQ(layout.stop, "</s>");
+  EXPECT_EQ(layout.rewrites, std::vector<std::string>{policy::rewrites::kNoEnd});
+  const std::vector<ChatMessage> asked = {{"user", "u"}, {"assistant", " a\n"}, {"user", "v"}};
+  EXPECT_EQ(write_chat(layout, asked).text, "<s>USER: u\nASSISTANT: a</s>\nUSER: v\nASSISTANT: ");
+  EXPECT_EQ(expected_text(layout, asked), text_of(told("", "\n"), asked));
+  const std::string words = refusal_of(told("", "-END-"));  // what its tokenizer lost may be the end
+  EXPECT_NE(words.find("no token of the tokenizer ends an answer"), std::string::npos) << words;
+  EXPECT_NE(refusal_of(told("[INST]", "")).find("no token of the tokenizer ends"), std::string::npos);
+  ChatTemplate without_end = template_of_text(told("", "\n"));
+  without_end.tokens.erase("eos_token");
+  EXPECT_THROW(derive_layout(without_end, kNames, chat_renderer()), ConfigError);
+}
+
+TEST(ChatTemplates, MayEndAnswersOnlyWhereATurnFollows) {
+  SKIP_WITHOUT_JINJA();
+  const auto told = [](const std::string& token) {
+    return "{%- for m in messages %}{{- '<|im_start|>' + m.role + ': ' + m.content }}"
+           "{%- if add_generation_prompt or not loop.last %}{{- '" +
+           token +
+           "\\n' }}{%- endif %}{%- endfor %}"
+           "{%- if add_generation_prompt %}{{- '<|im_start|>assistant: ' }}{%- endif %}";
+  };
+  const ChatLayout layout = derive_layout(template_of_text(told("</s>")), kNames, chat_renderer());
+  EXPECT_EQ(layout.end_use, policy::EndUse::kBetween);
+  EXPECT_EQ(layout.rewrites, std::vector<std::string>{policy::rewrites::kNoLastEnd});
+  const std::vector<ChatMessage> asked = {
+      {"user", "u"}, {"assistant", "a"}, {"user", "v"}, {"assistant", "b\n"}};
+  const std::string written = write_chat(layout, asked).text;
+  EXPECT_EQ(written, text_of(told("</s>"), asked, false) + "</s>");
+  EXPECT_EQ(expected_text(layout, asked), text_of(told("</s>"), asked, false));
+  EXPECT_NE(refusal_of(told("<|im_end|>")).find("no token of the tokenizer ends an answer"),
+            std::string::npos);
+}
+
 TEST(ChatTemplates, MayLeaveASystemMessageOutOnceItIsAnswered) {
   SKIP_WITHOUT_JINJA();
   const std::string text =
