@@ -142,8 +142,8 @@ TEST(ChatTemplates, ThatDoSomethingElseAreRefusedWithTheConversation) {
     EXPECT_NE(why.find("cannot be followed: asked for [{\"role\":"), std::string::npos) << content;
     EXPECT_NE(why.find("model.chat_format=temper|chatml"), std::string::npos) << content;
   }
-  EXPECT_NE(refusal_of("{% for m in messages %}{{ m.content }}\n{% endfor %}")
-                .find("no token of the tokenizer ends an answer"),
+  EXPECT_NE(refusal_of("{{ tools_of_ours | length }}" + chatml("functions + m.content"))
+                .find("model.chat_arguments gives it a name that it lacks"),
             std::string::npos);
 }
 
