@@ -1,6 +1,5 @@
 #include "rollout/chat_examples.h"
 
-#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -15,6 +14,9 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr JsonLimits kLimits{.bytes = 64 << 20};  // limits of one line
+constexpr double kMostWeight = 1e6;
+constexpr const char* kForm =
+    R"(a line is {"messages": [{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}]})";
 
 void check_keys(const Json& message) {
   for (const auto& [key, value] : message.items())
@@ -31,8 +33,9 @@ std::string string_of(const Json& message, const char* key) {
 
 double weight_of(const Json& message) {
   const Json weight = message.value("weight", Json(1.0)), train = message.value("train", Json(true));
-  if (!weight.is_number() || !(weight.get<double>() >= 0) || !std::isfinite(weight.get<double>()))
-    throw ConfigError("weight is {}: must be a number of at least 0", shown(weight));
+  if (!weight.is_number() || !(weight.get<double>() >= 0) || !(weight.get<double>() <= kMostWeight))
+    throw ConfigError("weight is {}: must be a number of at least 0 and at most {}", shown(weight),
+                      kMostWeight);
   if (!train.is_boolean()) throw ConfigError("train is {}: must be true or false", shown(train));
   return train.get<bool>() ? weight.get<double>() : 0;
 }
@@ -55,18 +58,60 @@ ChatMessage message_from(const Json& json, const std::string& before) {
   check_keys(json);
   ChatMessage message{string_of(json, "role"), string_of(json, "content")};
   check_order(message.role, before);
-  if (message.role == "assistant")
+  if (message.role == "assistant") {
     message.weight = weight_of(json);
-  else if (json.contains("weight") || json.contains("train"))
+    if (message.weight > 0 && message.content.find_first_not_of(" \t\r\n") == std::string::npos)
+      throw ConfigError(
+          "content is {}: an answer that is learned says something; \"train\": false makes it context",
+          shown(json["content"]));
+  } else if (json.contains("weight") || json.contains("train"))
     throw ConfigError("weight and train are for the assistant's messages alone, its role is {}",
                       message.role);
   return message;
 }
 
+// What other trainers' files have in the place of messages.
+std::string other_form(const Json& json) {
+  struct Form {
+    const char *key, *way;
+  };
+  constexpr Form kForms[] = {
+      {"conversations", "from and value are role and content here, human is user and gpt is assistant"},
+      {"prompt", "the prompt is the user's content here, and the completion the assistant's"},
+      {"instruction", "instruction and input are the user's content here, and output is the assistant's"},
+      {"text", "a text without roles is not learned"}};
+  if (!json.is_object()) return "";
+  for (const Form& form : kForms)
+    if (json.contains(form.key)) return fmt::format(", and has {}: {}", form.key, form.way);
+  return "";
+}
+
+Json parsed(const std::string& text) try {
+  return parse_json(text, "it", kLimits);
+} catch (const ConfigError& e) {
+  throw ConfigError("{}; each line is a JSON object of its own: {}", e.what(), kForm);
+}
+
+// Files of other kinds, by what they begin with.
+void check_kind(const std::filesystem::path& file) {
+  if (std::filesystem::is_directory(file))
+    throw ConfigError("{}: is a folder: name a file of JSON lines in it", file.string());
+  if (!std::filesystem::is_regular_file(file)) throw ConfigError("{}: no such file", file.string());
+  char begin[4] = {};
+  std::ifstream(file, std::ios::binary).read(begin, sizeof begin);
+  const std::string_view bytes(begin, sizeof begin);
+  if (bytes.starts_with("\x1f\x8b"))
+    throw ConfigError("{}: is compressed with gzip: unpack it with gunzip first", file.string());
+  if (bytes == "PAR1")
+    throw ConfigError(
+        "{}: is a Parquet file: write it as JSON lines, as to_json() of datasets and pandas does",
+        file.string());
+}
+
 ChatExample example_from(const std::string& text) {
-  const Json json = parse_json(text, "it", kLimits);
+  const Json json = parsed(text);
   if (!json.is_object() || !json.contains("messages") || !json["messages"].is_array())
-    throw ConfigError("it must be an object with a list of messages");
+    throw ConfigError("it must be an object with a list of messages{}; {}", other_form(json), kForm);
   ChatExample example;
   double learned = 0;
   for (const Json& message : json["messages"]) try {
@@ -87,7 +132,7 @@ ChatExample example_from(const std::string& text) {
 }  // namespace
 
 std::vector<ChatExample> read_chat_examples(const std::filesystem::path& file) {
-  if (!std::filesystem::is_regular_file(file)) throw ConfigError("{}: no such file", file.string());
+  check_kind(file);
   std::ifstream stream(file, std::ios::binary);
   std::vector<ChatExample> examples;
   int64_t line = 0;

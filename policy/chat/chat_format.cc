@@ -12,7 +12,7 @@ const ChatLayout& layout_of(const Tokenizer& tokenizer, std::string_view name) {
   if (name != "auto") return layout_named(name);
   if (tokenizer.chat) return *tokenizer.chat;
   const auto chat_template = find_chat_template(tokenizer.files());
-  const ChatLayout* known = chat_template ? published_layout(*chat_template) : layout_by_tokens(tokenizer);
+  const ChatLayout* known = chat_template ? own_layout(*chat_template) : layout_by_tokens(tokenizer);
   if (!known)
     throw ConfigError("model: its {} is not known: model.chat_format must be one of {}",
                       chat_template ? "chat template" : "set of special tokens",

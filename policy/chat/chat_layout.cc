@@ -44,6 +44,7 @@ void visit_layout(Layout& layout, const Visit& visit) {
   visit("earlier_answer_trim", layout.earlier_answer_trim);
   visit("answer_end", layout.answer_end);
   visit("stop", layout.stop);
+  visit("end_use", layout.end_use);
   visit("more_stops", layout.more_stops);
   visit("closing", layout.closing);
   visit("reasoning", layout.reasoning);
@@ -69,6 +70,7 @@ struct Writer {
   void operator()(const char* key, const Trim& trim) const { visit_trim(trim, Writer{json[key]}); }
   void operator()(const char* key, const UserTurn& turn) const { visit_turn(turn, Writer{json[key]}); }
   void operator()(const char* key, const ReasoningUse& use) const { json[key] = int(use); }
+  void operator()(const char* key, const EndUse& use) const { json[key] = int(use); }
 };
 
 struct Reader {
@@ -80,9 +82,13 @@ struct Reader {
   void operator()(const char* key, Trim& trim) const { visit_trim(trim, Reader{json.at(key)}); }
   void operator()(const char* key, UserTurn& turn) const { visit_turn(turn, Reader{json.at(key)}); }
   void operator()(const char* key, ReasoningUse& use) const {
-    const int number = json.at(key).get<int>();
-    if (number < 0 || number > int(ReasoningUse::kDropped)) throw ConfigError("{} is {}", key, number);
-    use = ReasoningUse(number);
+    use = ReasoningUse(number(key, int(ReasoningUse::kDropped)));
+  }
+  void operator()(const char* key, EndUse& use) const { use = EndUse(number(key, int(EndUse::kNever))); }
+  int number(const char* key, int last) const {
+    const int found = json.at(key).get<int>();
+    if (found < 0 || found > last) throw ConfigError("{} is {}", key, found);
+    return found;
   }
 };
 

@@ -45,6 +45,13 @@ enum class ReasoningUse {
   kDropped,  // the template leaves out all reasoning; what is given is written as a model would have written it
 };
 
+// Where the template writes what ends an answer. Elsewhere `answer_end` is the tokenizer's own end, since a model has to stop.
+enum class EndUse {
+  kWritten,
+  kBetween,  // not behind a last answer
+  kNever,
+};
+
 // What a layout does not write, because the template does something else with it.
 namespace chat_limits {
 inline constexpr std::string_view kSystem = "system message", kEmptySystem = "empty system message",
@@ -66,6 +73,7 @@ struct ChatLayout {
   Trim answer_trim = {}, earlier_answer_trim = {};  // of the last answer, and of those before it
   std::string answer_end;                           // behind an answer, up to and with the token that ends it
   std::string stop;                                 // the name of that token
+  EndUse end_use = EndUse::kWritten;
   std::vector<std::string> more_stops = {};  // tokens that end an answer too, where the tokenizer has them
   std::string closing = {};                  // behind that token, where no turn follows
   ReasoningUse reasoning = ReasoningUse::kText;

@@ -1,10 +1,13 @@
 #include "policy/chat/chat_template.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "base/files.h"
 #include "base/input/json.h"
+#include "base/input/utf8.h"
+#include "policy/chat/chat_layout.h"
 
 namespace temper::policy {
 namespace {
@@ -44,18 +47,28 @@ void take_defaults(const std::string& tokenizer_class, std::map<std::string, std
   tokens.merge(defaults);
 }
 
-std::string template_of(const Json& found) {
-  if (found.is_string()) return found.get<std::string>();
-  if (!found.is_array() || found.empty()) return "";
+// The text, or why there is none.
+void take_text(const Json& found, ChatTemplate& taken) {
+  if (found.is_string()) return void(taken.text = found.get<std::string>());
   for (const Json& entry : found)
     if (entry.is_object() && entry.value("name", Json()) == "default" &&
         entry.value("template", Json()).is_string())
-      return entry["template"].get<std::string>();
-  throw ConfigError(
-      "{}: chat_template lists templates by name, and none is called default; model.chat_format names a "
-      "known "
-      "format instead",
-      kConfig);
+      return void(taken.text = entry["template"].get<std::string>());
+  taken.unusable = fmt::format("{} lists templates by name, and none is called default", kConfig);
+}
+
+// Nobody's program is as large; what Jinja does with one grows faster than its size.
+constexpr size_t kMostBytes = 1 << 20;
+
+void check_text(ChatTemplate& taken) {
+  if (!taken.unusable.empty()) return;
+  if (taken.text.find_first_not_of(kWhiteSpace) == std::string::npos)
+    taken.unusable = "it is empty";
+  else if (taken.text.size() > kMostBytes)
+    taken.unusable = fmt::format("it has {} bytes, and at most {} are read", taken.text.size(), kMostBytes);
+  else if (const size_t good = valid_utf8_prefix(taken.text); good != taken.text.size())
+    taken.unusable = fmt::format("it is not UTF-8: byte {}", good + 1);
+  if (!taken.unusable.empty()) taken.text.clear();
 }
 
 }  // namespace
@@ -77,12 +90,15 @@ std::string ChatTemplate::digest() const {
 
 std::optional<ChatTemplate> find_chat_template(const Files& files) {
   const Json config = read(files, kConfig);
+  const Json listed = config.value("chat_template", Json());
   ChatTemplate found;
   if (const auto file = files.find("chat_template.jinja"); file != files.end())
     found.text = file->second;
+  else if (listed.is_string() || (listed.is_array() && !listed.empty()))
+    take_text(listed, found);
   else
-    found.text = template_of(config.value("chat_template", Json()));
-  if (found.text.empty()) return std::nullopt;
+    return std::nullopt;
+  check_text(found);
   take_tokens(config, found.tokens);
   take_tokens(read(files, "special_tokens_map.json"), found.tokens);
   const Json name = config.value("tokenizer_class", Json());

@@ -110,7 +110,8 @@ std::string refused_content(const ChatLayout& layout, const ChatMessage& message
       kind = chat_limits::kOddReasoning;
   }
   if (kind.empty()) return "";
-  return fmt::format("the model's chat template has no plain place for an {}{}{}", kind,
+  const bool vowel = kind.starts_with('a') || kind.starts_with('e');
+  return fmt::format("the model's chat template has no plain place for {} {}{}{}", vowel ? "an" : "a", kind,
                      layout.why.empty() ? "" : ": ", layout.why);
 }
 

@@ -18,6 +18,7 @@
 #include "policy/chat/chat_template_write.h"
 #include "policy/chat/derivation.h"
 #include "policy/chat/known_layouts.h"
+#include "policy/chat/published_layouts.h"
 #include "policy/chat/trials.h"
 #include "policy/text/tokenizer_files.h"
 
@@ -47,17 +48,25 @@ ChatLayout derived(const ChatTemplate& chat_template, const std::vector<std::str
 }
 
 ChatLayout followed(const Tokenizer& tokenizer, const ChatTemplate& chat_template, const ChatSource& source) {
+  if (!chat_template.unusable.empty())
+    throw ConfigError(
+        "model: its chat template cannot be followed: {}; model.chat_format={} writes conversations in a "
+        "known format "
+        "instead",
+        chat_template.unusable, known_names());
   std::string missing = "this program runs none here";
   if (source.renderer) try {
       return derived(chat_template, tokenizer.added_names(), *source.renderer);
     } catch (const NoRenderer& e) {
       missing = e.what();
     }
-  if (const ChatLayout* known = published_layout(chat_template)) return *known;
+  const PublishedLayout known = published_layout(chat_template);
+  if (known.layout) return *known.layout;
   throw ConfigError(
-      "model: its chat template is not one of the few known by heart, and it cannot be run: {}; "
-      "model.chat_format={} writes conversations in a known format instead",
-      missing, known_names());
+      "model: its chat template {}, and it cannot be run: {}; model.chat_format={} writes conversations in a "
+      "known "
+      "format instead",
+      known.why, missing, known_names());
 }
 
 // Each added token that stands in the layout's own text, and the marks of reasoning.
@@ -96,6 +105,12 @@ std::vector<std::string> lines_about(const ChatLayout& layout) {
   if (layout.rewrites.empty()) return {};
   return {fmt::format("chat: append-only: the chat template {}; here what has been said stays as it was",
                       fmt::join(layout.rewrites, "; it "))};
+}
+
+std::vector<std::string> lines_about_end(const ChatLayout& layout) {
+  if (layout.end_use == EndUse::kWritten) return {};
+  return {fmt::format("chat: answers end with {}, the tokenizer's eos_token, where a model stops",
+                      printable(layout.stop, 100))};
 }
 
 std::vector<std::string> lines_about_closing(const ChatLayout& layout) {
@@ -144,8 +159,8 @@ std::vector<std::string> choose_chat(Tokenizer& tokenizer, const ChatSource& sou
                       "conversations are written; model.chat_format names another format",
                       known->name));
     layout = *known;
-  } else if (chat_template->text == kOwnChatTemplate) {
-    layout = *published_layout(*chat_template);
+  } else if (const ChatLayout* of_temper = own_layout(*chat_template)) {
+    layout = *of_temper;
   } else if (const ChatLayout* own = layout_of_own_template(chat_template->text)) {  // of an export
     layout = *own;
   } else if (tokenizer.chat && tokenizer.chat->source == chat_template->digest()) {
@@ -155,7 +170,8 @@ std::vector<std::string> choose_chat(Tokenizer& tokenizer, const ChatSource& sou
   }
   use_layout(tokenizer, std::move(layout));
   const ChatFormat format(tokenizer);
-  for (const auto& lines : {lines_about(format.layout()), lines_about_closing(format.layout())})
+  for (const auto& lines :
+       {lines_about(format.layout()), lines_about_end(format.layout()), lines_about_closing(format.layout())})
     said.insert(said.end(), lines.begin(), lines.end());
   if (format.layout().joins_text && !format.layout().starts_anew && !joins_openings(tokenizer, format))
     said.push_back(

@@ -11,13 +11,18 @@ namespace {
 
 using Messages = std::vector<ChatMessage>;
 
+// How much of what the layout writes last a template may lack.
+size_t unsaid_size(const ChatLayout& layout) {
+  return layout.closing.size() + (layout.end_use == EndUse::kBetween ? layout.answer_end.size() : 0);
+}
+
 // False also where the layout does not write these messages, which may be what a template made of others.
 bool same(const ChatLayout& layout, std::span<const ChatMessage> messages, std::string_view theirs) {
   if (!refusal(layout, messages).empty()) return false;
   const std::string ours = write_chat(layout, messages).text;
   if (theirs == ours) return true;
   const bool answered = messages.back().role == "assistant";
-  return answered && theirs == std::string_view(ours).substr(0, ours.size() - layout.closing.size());
+  return answered && theirs == std::string_view(ours).substr(0, ours.size() - unsaid_size(layout));
 }
 
 // What a template leaves of an answer whose reasoning it leaves out.
@@ -44,13 +49,23 @@ Messages with_system_moved(const ChatLayout& layout, std::span<const ChatMessage
 bool ends_alike(const ChatLayout& layout, std::span<const ChatMessage> messages, std::string_view theirs) {
   const auto turns = write_turns(layout, messages);
   if (turns.size() < 2) return false;
-  const std::string last = turns.back().prompt.text + turns.back().answer.text;
-  return theirs.ends_with(last) || theirs.ends_with(last + layout.closing);
+  const std::string last =
+      turns.back().prompt.text + turns.back().answer.text + (turns.back().answered ? layout.closing : "");
+  const size_t unsaid = turns.back().answered ? unsaid_size(layout) : 0;
+  return theirs.ends_with(last) || theirs.ends_with(std::string_view(last).substr(0, last.size() - unsaid));
+}
+
+// One whose answers have no end.
+ChatLayout without_end(ChatLayout layout) {
+  layout.answer_end.clear();
+  layout.end_use = EndUse::kWritten;
+  return layout;
 }
 
 }  // namespace
 
 ChatComparison compare_chat(const ChatLayout& layout, const ChatQuestion& question, std::string_view theirs) {
+  if (layout.end_use == EndUse::kNever) return compare_chat(without_end(layout), question, theirs);
   const Messages& messages = question.messages;
   if (same(layout, messages, theirs)) return {.equal = true};
   for (const bool last_too : {false, true}) {
@@ -74,6 +89,14 @@ ChatComparison compare_chat(const ChatLayout& layout, const ChatQuestion& questi
   }
   if (ends_alike(layout, messages, theirs)) return {.rewrite = rewrites::kOther};
   return {};
+}
+
+std::string expected_text(const ChatLayout& layout, std::span<const ChatMessage> messages) {
+  if (layout.end_use == EndUse::kNever) return write_chat(without_end(layout), messages).text;
+  std::string text = write_chat(layout, messages).text;
+  if (layout.end_use == EndUse::kBetween && messages.back().role == "assistant")
+    text.resize(text.size() - unsaid_size(layout));
+  return text;
 }
 
 std::string show_difference(std::string_view ours, std::string_view theirs) {

@@ -16,6 +16,8 @@ inline constexpr const char *kAllReasoning = "leaves out the reasoning of answer
                             *kEarlierReasoning = "leaves out the reasoning of earlier answers",
                             *kSystem = "moves the system message to the user's last message",
                             *kNoSystem = "leaves out the system message once an answer follows",
+                            *kNoEnd = "writes no token that ends an answer",
+                            *kNoLastEnd = "writes no token behind a last answer",
                             *kOther = "writes earlier turns otherwise once another turn follows";
 }  // namespace rewrites
 
@@ -29,7 +31,11 @@ struct ChatComparison {
 
 // `theirs` is the rendered text of the conversation. What stands behind the token that ends a last answer counts for
 // nothing.
+// An end of an answer that the template does not write counts for nothing either.
 ChatComparison compare_chat(const ChatLayout& layout, const ChatQuestion& question, std::string_view theirs);
+
+// What the template would write by this layout.
+std::string expected_text(const ChatLayout& layout, std::span<const ChatMessage> messages);
 
 // Both texts, from shortly before the place where they part.
 std::string show_difference(std::string_view ours, std::string_view theirs);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -37,6 +38,9 @@ class Derivation {
     system();
     reasoning();
     trims();
+    if (layout_.end_use == EndUse::kNever) layout_.rewrites.push_back(rewrites::kNoEnd);
+    if (layout_.end_use == EndUse::kBetween) layout_.rewrites.push_back(rewrites::kNoLastEnd);
+    renderer_.start_anew();
     try_all_kinds(layout_, template_, renderer_);
     return layout_;
   }
@@ -111,16 +115,13 @@ class Derivation {
     for (const size_t i : {3, 4})
       same(asked[i].messages, "what stands between turns", parts[i][2], parts[2][2]);
     same(asked[3].messages, "what ends an answer", parts[3][4], parts[1][2]);
-    const auto [end, name] = ending(asked[1].messages, parts[1][2], parts[2][2]);
-    layout_.answer_end = end;
-    layout_.stop = name;
-    layout_.closing = parts[1][2].substr(end.size());
+    take_ending(asked[1].messages, parts[1][2], parts[2][2]);
     layout_.first = {.before = parts[0][0],
                      .after = parts[0][1],
                      .told = parts[1][1],
                      .told_earlier = parts[2][1],
                      .reasoned = ""};
-    layout_.further = {.before = parts[2][2].substr(end.size()),
+    layout_.further = {.before = parts[2][2].substr(end_between().size()),
                        .after = parts[2][3],
                        .told = parts[3][3],
                        .told_earlier = parts[4][3],
@@ -135,6 +136,49 @@ class Derivation {
       if (name != kThink && name != kEndThink && name.size() > found.size() && text.starts_with(name))
         found = name;
     return found;
+  }
+
+  // What the template itself writes behind an answer that another turn follows, and behind a last one.
+  std::string end_between() const { return layout_.end_use == EndUse::kNever ? "" : layout_.answer_end; }
+  std::string behind_last() const {
+    return (layout_.end_use == EndUse::kWritten ? layout_.answer_end : "") + layout_.closing;
+  }
+
+  void take_ending(const Messages& messages, const std::string& last, const std::string& middle) {
+    const std::string own = own_end();
+    if (last.find_first_not_of(kWhiteSpace) != std::string::npos || own.empty()) {
+      std::tie(layout_.answer_end, layout_.stop) = ending(messages, last, middle);
+      layout_.closing = last.substr(layout_.answer_end.size());
+      return;
+    }
+    if (last.empty() && middle.starts_with(own))
+      layout_.end_use = EndUse::kBetween;
+    else if (begins_as_a_turn(middle))
+      layout_.end_use = EndUse::kNever;
+    else
+      no_ending(messages, last);
+    layout_.answer_end = layout_.stop = own;
+    layout_.closing = last;
+  }
+
+  // The token that ends texts, as the tokenizer says; empty: it has none.
+  std::string own_end() const {
+    const auto own = template_.tokens.find("eos_token");
+    return own != template_.tokens.end() && std::ranges::count(names_, own->second) > 0 ? own->second : "";
+  }
+
+  // With no token in front that might be the end of an answer; that which begins texts is none.
+  bool begins_as_a_turn(std::string_view middle) const {
+    const size_t at = middle.find_first_not_of(kWhiteSpace);
+    if (at == std::string_view::npos) return false;
+    const auto begin = template_.tokens.find("bos_token");
+    const std::string_view next = token_at(middle.substr(at));
+    return next.empty() || (begin != template_.tokens.end() && next == begin->second);
+  }
+
+  [[noreturn]] void no_ending(const Messages& messages, const std::string& last) const {
+    refuse(messages, fmt::format("no token of the tokenizer ends an answer, behind which stands '{}'",
+                                 printable(last, 100)));
   }
 
   // Up to the token that ends an answer, which must be the same at the end of a conversation and in its middle: the
@@ -154,9 +198,7 @@ class Derivation {
       if (is_own && said_too) break;
       i += std::max<size_t>(token.size(), 1);
     }
-    if (found.empty())
-      refuse(messages, fmt::format("no token of the tokenizer ends an answer, behind which stands '{}'",
-                                   printable(last, 100)));
+    if (found.empty()) no_ending(messages, last);
     const std::string end = last.substr(0, at + found.size());
     if (!middle.starts_with(end))
       refuse(messages, fmt::format("it ends an answer otherwise where a turn follows: {}",
@@ -190,7 +232,7 @@ class Derivation {
     turn.before = (*prompt)[1];
     turn.after = (*prompt)[2];
     turn.told = (*answered)[2];
-    if (!(*answered)[3].starts_with(layout_.answer_end))
+    if (!(*answered)[3].starts_with(behind_last().substr(0, layout_.answer_end.size())))
       refuse(asked[1].messages, "it ends an answer otherwise where there is a system message");
     // A template that moves the system's text writes its place as that of other turns.
     const auto longer = cut(rendered[2].text, {s_, u1_, a1_, u2_});
@@ -237,7 +279,7 @@ class Derivation {
     if (user == std::string::npos) return false;
     const std::string_view tail = std::string_view(rendered.text).substr(user + before.size());
     const std::string& given = question.messages.back().content;
-    const std::string end = layout_.answer_end + layout_.closing;
+    const std::string end = behind_last();
     const auto written = cut(tail, {r_, a2_});
     if (tail == turn.told + given + end) {
       layout_.reasoning = ReasoningUse::kText;
@@ -289,7 +331,7 @@ class Derivation {
   // In the order of probe().
   std::vector<std::vector<Slot>> slots() {
     ChatLayout& l = layout_;
-    const std::string between = l.answer_end + l.further.before, end = l.answer_end + l.closing;
+    const std::string between = end_between() + l.further.before, end = behind_last();
     std::vector<std::vector<Slot>> probes;
     probes.push_back({{l.first.before, u1_, &l.first.trim},
                       {l.first.told_earlier, a1_, &l.earlier_answer_trim},

@@ -3,10 +3,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "policy/text/tokenizer_files.h"
 
 namespace temper::policy {
@@ -152,13 +150,8 @@ const ChatLayout& layout_named(std::string_view name) {
   return *found;
 }
 
-const ChatLayout* published_layout(const ChatTemplate& chat_template) {
-  static const std::map<std::string, std::string_view> digests = {};
-  if (chat_template.text == kOwnChatTemplate) return &layout_named("temper");
-  Sha256 digest;
-  digest.add(chat_template.text.data(), chat_template.text.size());
-  const auto found = digests.find(digest.hex());
-  return found == digests.end() || chat_template.arguments != "{}" ? nullptr : &layout_named(found->second);
+const ChatLayout* own_layout(const ChatTemplate& chat_template) {
+  return chat_template.text == kOwnChatTemplate ? &layout_named("temper") : nullptr;
 }
 
 const ChatLayout* layout_by_tokens(const Tokenizer& tokenizer) {

@@ -15,9 +15,8 @@ namespace temper::policy {
 const ChatLayout& layout_named(std::string_view name);
 std::vector<std::string> layout_names();  // auto, and all
 
-// The layout of a published template, by the digest of its text; null where it is not known. For machines that cannot run
-// templates.
-const ChatLayout* published_layout(const ChatTemplate& chat_template);
+// The layout of the template that Temper's own models have; null where it is another template.
+const ChatLayout* own_layout(const ChatTemplate& chat_template);
 // By the special tokens alone, where a folder has no template; null where they are not known.
 const ChatLayout* layout_by_tokens(const Tokenizer& tokenizer);
 

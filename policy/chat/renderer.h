@@ -31,10 +31,14 @@ struct NoRenderer : std::runtime_error {
 class ChatRenderer {
  public:
   virtual ~ChatRenderer() = default;
-  // As transformers' apply_chat_template with tokenize=False, in the order asked. Errors: ConfigError where the template
+  // As transformers' apply_chat_template with tokenize=False, in the order asked, on the template's date. Errors: ConfigError where the template
   // is no template or takes too much time or memory; NoRenderer.
   virtual std::vector<RenderedChat> render(const ChatTemplate& chat_template,
                                            const std::vector<ChatQuestion>& questions) const = 0;
+
+  // What is rendered from here on is rendered by another process and at another time of the same day. A template that writes
+  // either writes another text then.
+  virtual void start_anew() const {}
 
   // The same of texts that a layout can be read off. Errors: ConfigError too where a text is not UTF-8.
   std::vector<RenderedChat> ask(const ChatTemplate& chat_template,

@@ -149,7 +149,7 @@ std::pair<const ChatQuestion*, std::string> first_difference(ChatLayout& layout,
     const ChatComparison found = compare_chat(layout, questions[i], rendered[i].text);
     const bool other = found.rewrite == rewrites::kOther;
     if (found.differs() || (other && !was_alike(layout, chat_template, messages, renderer)))
-      return {&questions[i], show_difference(write_chat(layout, messages).text, rendered[i].text)};
+      return {&questions[i], show_difference(expected_text(layout, messages), rendered[i].text)};
     if (!found.equal && std::ranges::count(layout.rewrites, found.rewrite) == 0)
       layout.rewrites.push_back(found.rewrite);
   }
@@ -209,11 +209,12 @@ std::vector<RenderedChat> ChatRenderer::ask(const ChatTemplate& chat_template,
 void refuse_template(const ChatTemplate&, const Messages& messages, const std::string& why) {
   std::vector<std::string> names = layout_names();
   std::erase(names, "auto");
+  const bool lacks_name = why.find("UndefinedError") != std::string::npos;
   throw ConfigError(
-      "model: its chat template cannot be followed: asked for {}, {}; model.chat_format={} writes "
-      "conversations "
-      "in a known format instead",
-      show_conversation(messages), why, fmt::join(names, "|"));
+      "model: its chat template cannot be followed: asked for {}, {}; {}model.chat_format={} writes "
+      "conversations in a known format instead",
+      show_conversation(messages), why,
+      lacks_name ? "model.chat_arguments gives it a name that it lacks; " : "", fmt::join(names, "|"));
 }
 
 }  // namespace temper::policy

@@ -110,8 +110,8 @@ bool must_write_template(const std::map<std::string, std::string>& files, const 
   if (!layout.source.empty()) return false;
   const auto there = find_chat_template(files);
   if (!there) return true;
-  const ChatLayout* const published = published_layout(*there);
-  return there->text != chat_template_text(layout) && (!published || published->name != layout.name);
+  const ChatLayout* const own = own_layout(*there);
+  return there->text != chat_template_text(layout) && (!own || own->name != layout.name);
 }
 
 // transformers 5 reads the file, those before 4.43 the key.

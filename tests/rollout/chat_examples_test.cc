@@ -39,6 +39,16 @@ class ChatExamples : public testing::Test {
     return error_of("{\"messages\": [" + messages + "]}");
   }
 
+  // What is said of a file with this content; empty: of a folder.
+  std::string error_of_file(const std::string& content) {
+    try {
+      content.empty() ? read_chat_examples(fs::temp_directory_path()) : read(content);
+    } catch (const ConfigError& e) {
+      return e.what();
+    }
+    return "no error";
+  }
+
   const fs::path file_ = fs::temp_directory_path() / fmt::format("temper_examples_{}.jsonl", ::getpid());
 };
 
@@ -72,7 +82,19 @@ TEST_F(ChatExamples, ABrokenLineIsNamedWithWhatIsAllowed) {
             "deep"},
            {error_of_messages(R"({"role": "\u001b[31m", "content": "a"})"), "role is '\\x1b[31m'"},
            {error_of_messages(R"({"role": "user", "role": "user", "content": "a"})"), "names 'role' twice"},
-           {error_of("{}"), "must be an object with a list of messages"},
+           {error_of("{}"), "must be an object with a list of messages; a line is {\"messages\": ["},
+           {error_of(R"({"conversations": [{"from": "human", "value": "a"}]})"),
+            "human is user and gpt is assistant"},
+           {error_of(R"({"prompt": "a", "completion": "b"})"), "the completion the assistant's"},
+           {error_of(R"({"instruction": "a", "output": "b"})"), "output is the assistant's"},
+           {error_of(R"({"text": "a"})"), "a text without roles is not learned"},
+           {error_of("["), "each line is a JSON object of its own: a line is {\"messages\": ["},
+           {error_of_messages(user + R"({"role": "assistant", "content": ""})"),
+            "content is \"\": an answer that is"},
+           {error_of_messages(user + R"({"role": "assistant", "content": " \n"})"),
+            "\"train\": false makes it"},
+           {error_of_messages(user + R"({"role": "assistant", "content": "b", "weight": 1e300})"),
+            "and at most 1000000"},
            {error_of_messages(""), "its list of messages is empty"},
            {error_of_messages("3"), "message 1: it is 3: must be an object"},
            {error_of_messages(R"({"role": "tool", "content": "a"})"), "must be system, user or assistant"},
@@ -108,6 +130,9 @@ TEST_F(ChatExamples, ABrokenLineIsNamedWithWhatIsAllowed) {
 TEST_F(ChatExamples, AFileMustBeThereAndHoldSomething) {
   EXPECT_THROW(read_chat_examples("/nowhere/data.jsonl"), ConfigError);
   EXPECT_THROW(read_chat_examples(fs::temp_directory_path()), ConfigError);
+  EXPECT_THAT(error_of_file(""), HasSubstr("is a folder: name a file of JSON lines in it"));
+  EXPECT_THAT(error_of_file("\x1f\x8b\x08"), HasSubstr("unpack it with gunzip first"));
+  EXPECT_THAT(error_of_file("PAR1\x15"), HasSubstr("is a Parquet file: write it as JSON lines"));
   EXPECT_THROW(read("\n \n"), ConfigError);
 }
 

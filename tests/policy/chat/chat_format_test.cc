@@ -75,6 +75,38 @@ TEST(ChatFormats, WhatIsNotKnownIsNamed) {
   EXPECT_EQ(error(tokenizer_with({}, "<|User|>"), "chatml"), "");
 }
 
+// They are refused where they would be followed, and do no harm where a format is named in their place.
+TEST(ChatFormats, TemplatesThatAreNoTextAreNamed) {
+  struct Case {
+    std::string text;
+    const char* why;
+  };
+  const Json unnamed = Json::array({{{"name", "tool_use"}, {"template", "x"}}});
+  const Case cases[] = {
+      {" \n", "it is empty"},
+      {std::string((1 << 20) + 1, 'x'), "it has 1048577 bytes, and at most 1048576 are read"},
+      {"x\xc3", "it is not UTF-8: byte 2"},
+      {"", "lists templates by name, and none is called default"}};
+  for (const Case& c : cases) {
+    const TokenizerDir dir;
+    tokenizer_with({}, "").save(dir.path);
+    if (c.text.empty())
+      write_file_atomic(dir.path / "tokenizer_config.json", Json{{"chat_template", unnamed}}.dump());
+    else
+      write_file_atomic(dir.path / "chat_template.jinja", c.text);
+    Tokenizer tokenizer = Tokenizer::load(dir.path);
+    EXPECT_TRUE(choose_chat(tokenizer, {.format = "chatml"}).empty());
+    try {
+      choose_chat(tokenizer, {});
+      FAIL() << c.why;
+    } catch (const ConfigError& e) {
+      EXPECT_NE(std::string(e.what()).find(c.why), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find("model.chat_format=temper|chatml|"), std::string::npos)
+          << e.what();
+    }
+  }
+}
+
 TEST(ChatFormats, AFolderWithoutATemplateSaysWhichFormatItGets) {
   Tokenizer tokenizer = tokenizer_with({}, "");
   const auto said = choose_chat(tokenizer, {});

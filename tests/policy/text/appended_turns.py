@@ -9,8 +9,9 @@ import template_folders
 REASONING, ALL_REASONING = "leaves out the reasoning of earlier answers", "leaves out the reasoning of answers"
 SYSTEM, NO_SYSTEM = "moves the system message to the user's last message", "leaves out the system message once an answer follows"
 OTHER = "writes earlier turns otherwise once another turn follows"
+NO_END, NO_LAST_END = "writes no token that ends an answer", "writes no token behind a last answer"
 BEHIND = "behind a conversation's last answer the chat template writes more"
-KINDS = (REASONING, ALL_REASONING, SYSTEM, NO_SYSTEM, OTHER)
+KINDS = (REASONING, ALL_REASONING, SYSTEM, NO_SYSTEM, OTHER, NO_END, NO_LAST_END)
 WORD = "Qzvx"  # stands for contents, as texts that occur nowhere else
 
 
@@ -31,6 +32,14 @@ def without_spaces(text):
     return re.sub(r"[\s\x1c-\x1f\x85\xa0]+", "", text)
 
 
+def is_left_out(part, whole, rest):
+    """Is `rest` the whole without the part, in one of the places where it stands?"""
+    if not part or len(whole) != len(rest) + len(part):
+        return False
+    same = next((i for i, (a, b) in enumerate(zip(whole, rest)) if a != b), len(rest))
+    return any(whole.startswith(part, at) and whole[:at] + whole[at + len(part):] == rest for at in range(max(0, same - len(part)), same + 1))
+
+
 def lacks_reasoning(now, ours, answer):
     """Is `now` our turn without what stands before the answer's last mark, or without its reasoning alone?"""
     front, mark, _ = without_spaces(same_form(answer)).rpartition("</think>")
@@ -41,8 +50,22 @@ def lacks_reasoning(now, ours, answer):
     # Marks may stand elsewhere than in the answer, and openings may have some.
     bare = ours.replace("<think>", "").replace("</think>", ""), now.replace("<think>", "").replace("</think>", "")
     words = {part.replace("<think>", "").replace("</think>", "") for part in parts}
-    return any(len(whole) > len(rest) and whole.replace(part, "", 1) == rest
-               for whole, rest, left_out in ((ours, now, parts), (*bare, words)) for part in left_out)
+    return any(is_left_out(part, whole, rest) for whole, rest, left_out in ((ours, now, parts), (*bare, words)) for part in left_out)
+
+
+def without_ends(oracle, messages, ids):
+    """The kinds of difference where the template writes neither ends of answers nor some of their reasoning."""
+    ours = without_spaces(same_form(oracle.decode([one for one in ids if one != oracle.eos_token_id])))
+    now, found = without_spaces(same_form(template_folders.rendered(oracle, messages))), {NO_END}
+    for i, message in enumerate(messages):
+        front, mark, _ = without_spaces(same_form(message["content"])).rpartition("</think>")
+        for part in ("<think>" + front + mark, front + mark) if message["role"] == "assistant" and mark else ():
+            at = ours.find(part)
+            if at >= 0 and not now.startswith(part, at):
+                ours = ours[:at] + ours[at + len(part):]
+                found.add(ALL_REASONING if i + 1 == len(messages) else REASONING)
+                break
+    return found if ours == now and ids.count(oracle.eos_token_id) == sum(message["role"] == "assistant" for message in messages) else "different"
 
 
 def turns_of(oracle, messages, stop):
@@ -81,13 +104,15 @@ def written_by_a_model(text, at, prompt, answer, stop):
 
 def kind_of(ours, now, answer, system, last):
     """What a turn that is not as the template writes it now shows of the template. `system`: its content, and what its lack is."""
-    if lacks_reasoning(now, ours, answer):
+    if not system and lacks_reasoning(now, ours, answer):
         return ALL_REASONING if last else REASONING
     if system:
         content, lack = without_spaces(same_form(system[0])), system[1]
         ours, now = without_spaces(ours), without_spaces(now)
-        if now in (ours, ours.replace(content, "", 1)) or ours == now.replace(content, "", 1):
+        if now == ours or is_left_out(content, ours, now) or is_left_out(content, now, ours):
             return lack
+        if lacks_reasoning(now, ours, answer):
+            return ALL_REASONING if last else REASONING
     return OTHER
 
 

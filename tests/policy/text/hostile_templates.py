@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 """Chat templates that do harm: `temper tokenize --chat auto` must refuse them, or render them as transformers does.
 
-    hostile_templates.py build/temper [--only PATTERN] [--limit 2]
+    hostile_templates.py build/temper [--only PATTERN] [--limit 2] [--quick]
+
+--quick, a test of CTest, tries those that end at once, without a limit of time.
 
 Each template gets a model folder and a process of its own. The process must end within the limit of seconds and a gigabyte of
-memory, and may not say what stands in a file or a variable of the environment. An answer must be that of transformers, which
-works in a process that is ended after the same time. What is worse is printed: HANGS, GREEDY, READS, CRASHES, SILENT.
+memory, may not say what stands in a file or a variable of the environment, and leaves no process behind. An answer must be that of
+transformers, which works in a process that is ended after the same time. What is worse is printed: HANGS, GREEDY, READS, CRASHES,
+LEAVES, SILENT.
 
 The exit status is 1 where there is such an outcome. 77: an oracle is not installed."""
 
 import argparse
+import ctypes
 import fnmatch
 import json
 import multiprocessing
@@ -25,6 +29,7 @@ import time
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[2])]
 try:
+    import appended_turns
     import template_folders
     import transformers
 except ImportError as error:
@@ -37,6 +42,10 @@ PATIENCE_S = 20  # the process is ended after so long
 CHATML = ("{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>' + '\n' }}{% endfor %}"
           "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}")
 FOREVER = "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}{% endfor %}{% endfor %}{% endfor %}"
+# One or a few of each kind.
+QUICK = ["loops_in_loops", "recursive_macro", "string_that_doubles", "string_times_a_billion", "lorem_ipsum", "includes_beside", "imports_from", "walks_by_attr", "globals_of_lipsum",
+         "escaped_format_walks", "frames_of_generators", "raises_terminal_codes", "unknown_filter", "unclosed_tag", "empty", "half_a_*", "not_utf8", "hundred_megabytes", "deep_if", "address_of_object",
+         "order_of_a_set", "hour_of_the_day", "hangs_at_five_messages", "magic_word_changes", "changes_its_messages", "always_the_generation_prompt"]
 ABOUT = {"bos_token": "<s>", "eos_token": "<|im_end|>", "tokens": ["<|im_start|>", "<|im_end|>"], "soft_tokens": ["<think>", "</think>"]}
 
 
@@ -193,6 +202,7 @@ def templates(secret_file):
         "megabyte_of_filters": "{{ 'a'" + " | trim" * 140_000 + " }}" + CHATML,
         "megabyte_of_elif": "{% if false %}" + "{% elif false %}" * 60_000 + "{% endif %}" + CHATML,
         "many_macros": "".join(f"{{% macro m{i}() %}}{{{{ m{i + 1}() }}}}{{{{ m{i + 1}() }}}}{{% endmacro %}}" for i in range(40)) + "{% macro m40() %}x{% endmacro %}{{ m0() }}" + CHATML,
+        "hundred_megabytes": "{#" + "x" * (100 << 20) + "#}" + CHATML,
         "forty_megabytes": "{#" + "x" * (40 << 20) + "#}" + CHATML,
         **{f"deep_{kind}": nested(20_000, kind) for kind in ("if", "parentheses", "lists", "minus", "not")},
         # What is different each time.
@@ -202,6 +212,25 @@ def templates(secret_file):
         "random_words": "{{ lipsum(n=1, html=false) }}" + CHATML,
         "address_of_object": "{{ namespace() }}{{ raise_exception }}" + CHATML,
         "strange_dates": "{{ strftime_now('%' * 1000001) | length }}{{ strftime_now('\\ud83d') }}" + CHATML,
+        # More of the same kinds.
+        "continued_forever": "{% for i in range(99999) %}{% for j in range(99999) %}{% continue %}{% endfor %}{% endfor %}" + CHATML,
+        "call_blocks_recursive": "{% macro f() %}{% call f() %}{{ caller() }}{% endcall %}{% endmacro %}{{ f() }}" + CHATML,
+        "width_in_format": "{{ '{:>{w}}'.format(1, w=10**10) }}" + CHATML,
+        "digits_in_format": "{{ '%.999999999f' % 1.5 }}" + CHATML,
+        "huge_number_as_text": "{{ (2 ** (2 ** 28)) | string | length }}" + CHATML,
+        "translated_to_much": "{{ ('a' * 10**6).translate({97: 'b' * 10**6}) | length }}" + CHATML,
+        "groups_of_much": "{% for i in range(99) %}{{ range(99999) | map('string') | groupby('length') | list | length }}{% endfor %}" + CHATML,
+        "products_of_lists": "{% for a in range(3000) %}{% for b in range(3000) %}{% if [a, b] | sort == [b, a] | sort %}{% endif %}{% endfor %}{% endfor %}" + CHATML,
+        "raises_a_gigabyte": "{{ raise_exception('x' * 10**9) }}" + CHATML,
+        "unknown_name_of_much": "{{ messages[('x' * 10**8)].y.z }}" + CHATML,
+        "half_a_pair": "{{ '\\ud83d' }}" + CHATML,
+        "frames_of_generators": "{{ (messages | map('length')).gi_frame.f_globals }}{{ (messages | map('upper')).gi_code }}" + CHATML,
+        "escaped_format_walks": "{{ ('{0.__init__.__globals__}' | e).format(cycler) }}{{ '{0.__globals__}' | safe | format(raise_exception) }}" + CHATML,
+        "mapped_attr_walks": "{{ [cycler] | map('attr', '__init__') | map('attr', '__globals__') | list }}" + CHATML,
+        "changes_its_messages": "{{ messages[0].update({'content': 'other'}) }}{{ messages.pop() }}" + CHATML,
+        "order_of_a_set": "{{ {'a': 1, 'b': 2, 'c': 3, 'd': 4, 'e': 5, 'f': 6, 'g': 7}.keys() - [] }}" + CHATML,
+        "rarely_random": "{% if range(1000000) | random == 7 %}x{% endif %}" + CHATML,
+        "hour_of_the_day": "{% if strftime_now('%H') | int < 6 %}Good night.{% endif %}{{ strftime_now('%H') }}" + CHATML,
         "long_dates": "{{ strftime_now('%c' * 1000000) | length }}" + CHATML,
     }
     waits = {
@@ -305,6 +334,30 @@ def started(temper, folder, conversations, secret):
         return status, out.read(100 << 20).decode(errors="replace").splitlines(), errors.read(1 << 20).decode(errors="replace"), seconds, usage.ru_maxrss * 1024
 
 
+def adopt_orphans():
+    """What temper leaves behind becomes a child of this process."""
+    PR_SET_CHILD_SUBREAPER = 36
+    return ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+
+
+def left_behind():
+    """The commands of orphans, which are ended."""
+    time.sleep(0.05)  # what its parent killed takes a moment
+    found = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent = stat.read_text().rpartition(")")[2].split()[:2]
+            command = (stat.parent / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        except OSError:  # it has ended
+            continue
+        if int(parent) == os.getpid():
+            if state != "Z":
+                found.append(command)
+                os.kill(int(stat.parent.name), 9)
+            os.waitpid(int(stat.parent.name), 0)
+    return found
+
+
 def decoded(oracle, lines):
     try:
         return "".join(oracle.decode(json.loads(line)) for line in lines)
@@ -318,12 +371,14 @@ def judged(temper, folder, conversations, limit, secret):
         (place / "secret.txt").write_text(secret)
     status, lines, errors, seconds, memory = started(temper, folder, conversations, secret)
     oracle = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
-    text = decoded(oracle, lines) + errors
+    text, orphans = decoded(oracle, lines) + errors, left_behind()
     note = errors.strip().splitlines()[-1][:150] if errors.strip() else ""
     if secret in text or "root:x:0" in text:
         return "READS", text[:300]
     if status == "hangs" or seconds > limit:
         return "HANGS", f"{seconds:.1f} s; {note}"
+    if orphans:
+        return "LEAVES", str(orphans)[:300]
     if memory > GIB:
         return "GREEDY", f"{memory >> 20} MiB; {note}"
     if status not in (0, 2) or (status == 2 and not note):
@@ -336,7 +391,8 @@ def judged(temper, folder, conversations, limit, secret):
         behind = ids[len(ours):] if ids else []
         if ids is None or ours != ids[:len(ours)] or (behind and (conversations[i][-1]["role"] == "user" or oracle.decode(behind).strip())):
             theirs = "none: the template refuses or does not end" if ids is None else repr(oracle.decode(ids)[:150])
-            if ids is not None and status == 0 and note and conversations[i][-1]["role"] == "user" and len(conversations[i]) > 1:
+            more = ids is not None and ours == ids[:len(ours)] and appended_turns.BEHIND in appended_turns.named(errors.splitlines())
+            if more or (ids is not None and status == 0 and note and conversations[i][-1]["role"] == "user" and len(conversations[i]) > 1):
                 continue  # said; published_templates.py judges more narrowly
             return "SILENT", f"conversation {i}: ours {oracle.decode(ours)[:150]!r}, transformers' {theirs}"
     if status == 2:
@@ -348,6 +404,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("temper", type=pathlib.Path)
     parser.add_argument("--only", default="*", help="a pattern of names")
+    parser.add_argument("--quick", action="store_true", help="those of QUICK, whatever time they take")
     parser.add_argument("--limit", type=float, default=2, help="seconds for one process, beyond those for an honest template")
     words = parser.parse_args()
     temper, bad = words.temper.resolve(), []
@@ -356,9 +413,11 @@ def main():
         honest = scratch / "honest"
         template_folders.write(honest, CHATML, ABOUT, 0)
         limit = words.limit * patience(temper) + started(temper, honest, PLAIN, secret)[3]
+        limit = PATIENCE_S * patience(temper) if words.quick else limit
         print(f"limit {limit:.1f} s")
+        assert adopt_orphans()
         for name, (template, conversations) in templates(scratch / "secret.txt").items():
-            if not fnmatch.fnmatch(name, words.only):
+            if not fnmatch.fnmatch(name, words.only) or (words.quick and not any(fnmatch.fnmatch(name, pattern) for pattern in QUICK)):
                 continue
             folder = scratch / name
             template_folders.write(folder, template, ABOUT, 0)

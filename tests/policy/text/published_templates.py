@@ -10,7 +10,8 @@ these tokens. Random conversations go through temper, one process a template, an
 
 A template's outcome is one of these.
   equal    Temper's ids are those of transformers, for all conversations that it answered.
-  said     Some differ in earlier turns only, or lack what the template writes behind the last answer's end, and a line on stderr names this kind of difference. The last turn is as the template
+  said     Some differ in earlier turns only, or lack what the template writes behind the last answer's end, or end answers that the
+           template does not end, and a line on stderr names this kind of difference. The last turn is as the template
            writes it, and each earlier one too, or as the template wrote it when it was the last, or as a model wrote it behind the
            template's prompt (appended_turns.py): the column `tail` counts these, `unsaid` those of a kind that no line names.
   refused  Temper exits with 2 and a sentence, for every conversation.
@@ -105,7 +106,7 @@ def answers(temper, folder, batch):
             *more, found[picked[len(ids)]] = errors.splitlines()
             said += more
             sentence = found[picked[len(ids)]]
-            kind = next((kind for kind in LIMITS if f"no plain place for an {kind}" in sentence), None)
+            kind = next((kind for kind in LIMITS if f" {kind}" in sentence.partition("no plain place for")[2]), None)
             sentences.setdefault(kind, sentence)
             tried[kind] += 1
             if len(todo) == len(batch) and not ids and run(temper, folder, [[{"role": "user", "content": "Hello"}]])[1] == 2:
@@ -119,9 +120,10 @@ def answers(temper, folder, batch):
 
 
 def openings(oracle):
-    """The last characters in front of answers that a model writes, and of those that are given."""
-    told = template_folders.rendered(oracle, [{"role": "user", "content": "x"}, {"role": "assistant", "content": appended_turns.WORD}])
-    return [text.rstrip()[-6:] for text in (template_folders.rendered(oracle, [{"role": "user", "content": "x"}]), told.partition(appended_turns.WORD)[0])]
+    """The last characters in front of answers that a model writes, and of those that are given, as the last one and before another turn."""
+    asked = [{"role": "user", "content": "x"}, {"role": "assistant", "content": appended_turns.WORD}, {"role": "user", "content": "y"}]
+    texts = (template_folders.rendered(oracle, asked[:count]).partition(appended_turns.WORD)[0] for count in (1, 2, 3))
+    return [text.rstrip()[-6:] for text in texts]
 
 
 def at_seams(oracle, messages, text, ids):
@@ -151,12 +153,29 @@ def without_break(oracle, ids):
     return ids
 
 
-def compared(oracle, tokens, messages, text, ids):
+def ends_by_itself(oracle, messages, ids):
+    """Is the text that of the template, with the tokenizer's end behind each answer and nowhere else?"""
+    parts, begin = [], 0
+    for i, one in enumerate(ids):
+        if one == oracle.eos_token_id:
+            parts, begin = [*parts, oracle.decode(ids[begin:i])], i + 1
+    rest, text = oracle.decode(ids[begin:]), oracle.decode(template_folders.encoded(oracle, template_folders.rendered(oracle, messages)))
+    told = [i for i, message in enumerate(messages) if message["role"] == "assistant"]
+    same = lambda part, i: oracle.decode(template_folders.encoded(oracle, template_folders.rendered(oracle, messages[:i + 1]))).rstrip() == part.rstrip()
+    return len(parts) == len(told) and text.rstrip() == ("".join(parts) + rest).rstrip() and all(same("".join(parts[:n + 1]), i) for n, i in enumerate(told))
+
+
+def compared(oracle, tokens, messages, text, ids, named=frozenset()):
     """equal, no break, seam, different, or the kinds of difference that append-only conversations may have."""
     expected = template_folders.encoded(oracle, text)
     if ids == expected:
         return "equal"
+    if appended_turns.NO_END in named and len(messages) > 1:
+        return appended_turns.without_ends(oracle, messages, ids) if not ends_by_itself(oracle, messages, ids) else {appended_turns.NO_END}
     ends = messages[-1]["role"] == "assistant"
+    if ends and appended_turns.NO_LAST_END in named and ids[-1] == oracle.eos_token_id:
+        kinds = compared(oracle, tokens, messages, text, ids[:-1])
+        return {appended_turns.NO_LAST_END} | (kinds if isinstance(kinds, set) else set()) if kinds != "different" else kinds
     if ends and expected[:len(ids)] == ids and not oracle.decode(expected[len(ids):]).strip():
         return "no break"
     lacks = lambda whole: ends and whole[:len(ids)] == ids and ids[-1] in oracle.added_tokens_decoder
@@ -237,7 +256,7 @@ def judge_answers(temper, folder, template, oracle, about, usable):
     tokens = [t for t in [*about.get("tokens", []), about.get("bos_token"), about.get("eos_token")] if t]
     examples = {}
     for (messages, text), ids in zip(usable, found, strict=True):
-        kind = "refused" if isinstance(ids, str) else compared(oracle, tokens, messages, text, ids)
+        kind = "refused" if isinstance(ids, str) else compared(oracle, tokens, messages, text, ids, named)
         if isinstance(kind, set):
             kind = "unsaid" if kind - named else "tail"
         template.counts[kind] += 1

@@ -90,6 +90,18 @@ TEST(ChatTemplates, ReadNothingAndEndSoon) {
   EXPECT_EQ(text_of("{{ messages[0].content }}", asked), "a");  // after a template that was ended
 }
 
+// What no two processes, or no two hours, write alike.
+TEST(ChatTemplates, ThatWriteAnotherTextWhenAskedAgainAreRefused) {
+  SKIP_WITHOUT_JINJA();
+  for (const char* text : {"{{ strftime_now('%H:%M') }}", "{{ strftime_now('%f') }}",
+                           "{{ strftime_now('%s') }}", "{{ raise_exception }}", "{{ messages.count }}",
+                           "{{ {'a': 1, 'b': 2, 'c': 3, 'd': 4, 'e': 5, 'f': 6}.keys() - [] }}"})
+    EXPECT_NE(refusal_of(text + chatml()).find("cannot be followed: asked for"), std::string::npos) << text;
+  for (const char* text : {"{{ [1] | random }}", "{{ lipsum(n=1) }}"})
+    EXPECT_NE(refusal_of(text + chatml()).find("it draws at random"), std::string::npos) << text;
+  EXPECT_EQ(refusal_of("{{ strftime_now('%A, %d %b %Y') }}" + chatml()), "");
+}
+
 TEST(ChatTemplates, GiveTheirLayout) {
   SKIP_WITHOUT_JINJA();
   const auto derived = [](const std::string& text) {
@@ -130,8 +142,8 @@ TEST(ChatTemplates, ThatDoSomethingElseAreRefusedWithTheConversation) {
     EXPECT_NE(why.find("cannot be followed: asked for [{\"role\":"), std::string::npos) << content;
     EXPECT_NE(why.find("model.chat_format=temper|chatml"), std::string::npos) << content;
   }
-  EXPECT_NE(refusal_of("{% for m in messages %}{{ m.content }}\n{% endfor %}")
-                .find("no token of the tokenizer ends an answer"),
+  EXPECT_NE(refusal_of("{{ tools_of_ours | length }}" + chatml("functions + m.content"))
+                .find("model.chat_arguments gives it a name that it lacks"),
             std::string::npos);
 }
 
@@ -152,6 +164,51 @@ TEST(ChatTemplates, EndAnswersWithTheTokenThatEndsThem) {
   const ChatLayout more = derived("<|im_end|>\n", "<|im_start|>assistant: ");
   EXPECT_EQ(more.stop, "<|im_end|>");
   EXPECT_EQ(more.closing, "\n<|im_start|>assistant: ");
+}
+
+// Vicuna's manner without its end: the model was taught one, and the text that the template writes lacks it.
+TEST(ChatTemplates, MayEndNoAnswer) {
+  SKIP_WITHOUT_JINJA();
+  const auto told = [](const std::string& before_user, const std::string& behind_answer) {
+    return "{{ bos_token }}{%- for m in messages %}{%- if m.role == 'user' %}{{- '" + before_user +
+           "USER: ' + m.content + '\n' }}{%- else %}{{- 'ASSISTANT: ' + m.content | trim + '" +
+           behind_answer +
+           "' }}{%- endif %}{%- endfor %}{%- if add_generation_prompt %}{{- 'ASSISTANT: ' }}{%- endif %}";
+  };
+  const ChatLayout layout = derive_layout(template_of_text(told("", "\n")), kNames, chat_renderer());
+  EXPECT_EQ(layout.end_use, policy::EndUse::kNever);
+  EXPECT_EQ(layout.stop, "</s>");
+  EXPECT_EQ(layout.rewrites, std::vector<std::string>{policy::rewrites::kNoEnd});
+  const std::vector<ChatMessage> asked = {{"user", "u"}, {"assistant", " a\n"}, {"user", "v"}};
+  EXPECT_EQ(write_chat(layout, asked).text, "<s>USER: u\nASSISTANT: a</s>\nUSER: v\nASSISTANT: ");
+  EXPECT_EQ(expected_text(layout, asked), text_of(told("", "\n"), asked));
+  const std::string words = refusal_of(told("", "-END-"));  // what its tokenizer lost may be the end
+  EXPECT_NE(words.find("no token of the tokenizer ends an answer"), std::string::npos) << words;
+  EXPECT_NE(refusal_of(told("[INST]", "")).find("no token of the tokenizer ends"), std::string::npos);
+  ChatTemplate without_end = template_of_text(told("", "\n"));
+  without_end.tokens.erase("eos_token");
+  EXPECT_THROW(derive_layout(without_end, kNames, chat_renderer()), ConfigError);
+}
+
+TEST(ChatTemplates, MayEndAnswersOnlyWhereATurnFollows) {
+  SKIP_WITHOUT_JINJA();
+  const auto told = [](const std::string& token) {
+    return "{%- for m in messages %}{{- '<|im_start|>' + m.role + ': ' + m.content }}"
+           "{%- if add_generation_prompt or not loop.last %}{{- '" +
+           token +
+           "\\n' }}{%- endif %}{%- endfor %}"
+           "{%- if add_generation_prompt %}{{- '<|im_start|>assistant: ' }}{%- endif %}";
+  };
+  const ChatLayout layout = derive_layout(template_of_text(told("</s>")), kNames, chat_renderer());
+  EXPECT_EQ(layout.end_use, policy::EndUse::kBetween);
+  EXPECT_EQ(layout.rewrites, std::vector<std::string>{policy::rewrites::kNoLastEnd});
+  const std::vector<ChatMessage> asked = {
+      {"user", "u"}, {"assistant", "a"}, {"user", "v"}, {"assistant", "b\n"}};
+  const std::string written = write_chat(layout, asked).text;
+  EXPECT_EQ(written, text_of(told("</s>"), asked, false) + "</s>");
+  EXPECT_EQ(expected_text(layout, asked), text_of(told("</s>"), asked, false));
+  EXPECT_NE(refusal_of(told("<|im_end|>")).find("no token of the tokenizer ends an answer"),
+            std::string::npos);
 }
 
 TEST(ChatTemplates, MayLeaveASystemMessageOutOnceItIsAnswered) {

@@ -41,11 +41,16 @@ def to_json(value, ensure_ascii=False, indent=None, separators=None, sort_keys=F
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
-def environment(date):
-    # At noon of a day that is fixed for a run: the same conversation is the same text on every day.
-    clock = datetime.datetime.fromisoformat(date + "T12:00:00")
+def drawn(*_, **__):
+    raise Refusal("it draws at random, so that no two texts of it need be alike")
+
+
+def environment(now):
+    # The day is fixed for a run: the same conversation is the same text on every day. The time of the day is any.
+    clock = datetime.datetime.fromisoformat(now)
     made = jinja2.sandbox.ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[Generation, "jinja2.ext.loopcontrols"])
     made.filters["tojson"] = to_json
+    made.filters["random"] = made.globals["lipsum"] = drawn
     made.globals["raise_exception"] = refuse
     made.globals["strftime_now"] = clock.strftime
     return made
@@ -79,7 +84,7 @@ def rendered(template, names, question):
 
 def reply_to(request):
     try:
-        template = environment(request["date"]).from_string(request["template"])
+        template = environment(request["clock"]).from_string(request["template"])
     except Exception as error:
         return {"refused": words(error)}
     names = {**request["tokens"], **request["arguments"]}

@@ -150,6 +150,7 @@ void look_at_tokenizer(const policy::Tokenizer& tokenizer, const ModelConfig* sh
 std::string origin_of(const policy::ChatLayout& layout, const policy::ChatSource& source) {
   if (source.format != "auto") return fmt::format("format {}, as asked", layout.name);
   if (layout.source.empty()) return fmt::format("format {}, which Temper knows", layout.name);
+  if (layout.tried == 0) return "the folder's own template, known by its digest";
   return fmt::format("the folder's own template, run and compared on {} conversations: {}", layout.tried,
                      layout.rewrites.empty() ? "equal" : "append-only");
 }
@@ -175,7 +176,8 @@ void look_at_chat(policy::Tokenizer& tokenizer, const policy::ChatSource& source
   part.facts = {{"format", layout.name},       {"from_template", !layout.source.empty()},
                 {"compared_on", layout.tried}, {"rewrites", layout.rewrites},
                 {"limits", layout.limits},     {"opens_reasoning", format.opens_reasoning()},
-                {"date", layout.date},         {"said", said}};
+                {"date", layout.date},         {"said", said},
+                {"layout", to_json(layout)}};
 }
 
 // A text with its escapes, in lines as it breaks them.
