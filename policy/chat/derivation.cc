@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/input/printable.h"
 #include "policy/chat/comparison.h"
+#include "policy/chat/remembering_renderer.h"
 #include "policy/chat/trials.h"
 
 namespace temper::policy {
@@ -406,7 +407,10 @@ class Derivation {
 
 ChatLayout derive_layout(const ChatTemplate& chat_template, const std::vector<std::string>& token_names,
                          const ChatRenderer& renderer) {
-  return Derivation(chat_template, token_names, renderer).derive();
+  const RememberingRenderer remembering(renderer);
+  ChatLayout layout = Derivation(chat_template, token_names, remembering).derive();
+  compare_again(layout, chat_template, remembering.questions(), remembering.rendered(), renderer);
+  return layout;
 }
 
 }  // namespace temper::policy

@@ -137,8 +137,8 @@ bool was_alike(const ChatLayout& layout, const ChatTemplate& chat_template, cons
 std::pair<const ChatQuestion*, std::string> first_difference(ChatLayout& layout,
                                                              const ChatTemplate& chat_template,
                                                              const Questions& questions,
+                                                             const std::vector<RenderedChat>& rendered,
                                                              const ChatRenderer& renderer) {
-  const auto rendered = renderer.ask(chat_template, questions);
   for (size_t i = 0; i < questions.size(); ++i) {
     const Messages& messages = questions[i].messages;
     const std::string refused = refusal(layout, messages);
@@ -154,6 +154,13 @@ std::pair<const ChatQuestion*, std::string> first_difference(ChatLayout& layout,
       layout.rewrites.push_back(found.rewrite);
   }
   return {nullptr, ""};
+}
+
+std::pair<const ChatQuestion*, std::string> first_difference(ChatLayout& layout,
+                                                             const ChatTemplate& chat_template,
+                                                             const Questions& questions,
+                                                             const ChatRenderer& renderer) {
+  return first_difference(layout, chat_template, questions, renderer.ask(chat_template, questions), renderer);
 }
 
 }  // namespace
@@ -192,6 +199,13 @@ void try_all_kinds(ChatLayout& layout, const ChatTemplate& chat_template, const 
 void try_layout(ChatLayout& layout, const ChatTemplate& chat_template, const Questions& questions,
                 const ChatRenderer& renderer) {
   const auto [question, why] = first_difference(layout, chat_template, questions, renderer);
+  if (question) refuse_template(chat_template, question->messages, why);
+}
+
+void compare_again(ChatLayout& layout, const ChatTemplate& chat_template, const Questions& questions,
+                   const std::vector<RenderedChat>& rendered, const ChatRenderer& renderer) {
+  layout.tried = 0;
+  const auto [question, why] = first_difference(layout, chat_template, questions, rendered, renderer);
   if (question) refuse_template(chat_template, question->messages, why);
 }
 

@@ -19,6 +19,12 @@ void try_all_kinds(ChatLayout& layout, const ChatTemplate& chat_template, const 
 void try_layout(ChatLayout& layout, const ChatTemplate& chat_template,
                 const std::vector<ChatQuestion>& questions, const ChatRenderer& renderer);
 
+// Compares the finished layout with what was rendered while it was made, each of the questions. What a template does may be seen
+// in a conversation that was asked for another reason, or under a layout that changed afterwards. Errors: as above.
+void compare_again(ChatLayout& layout, const ChatTemplate& chat_template,
+                   const std::vector<ChatQuestion>& questions, const std::vector<RenderedChat>& rendered,
+                   const ChatRenderer& renderer);
+
 // The plain ones among them.
 std::vector<ChatQuestion> plain_trials(bool with_system);
 
