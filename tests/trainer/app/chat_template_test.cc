@@ -81,7 +81,8 @@ TEST(ChatTemplates, ReadNothingAndEndSoon) {
   for (const char* text :
        {"{% include '/etc/passwd' %}", "{{ ''.__class__.__mro__ }}", "{{ cycler.__init__.__globals__ }}",
         "{{ messages.append(1) }}", "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
-        "{% for i in range(99999) %}{{ 'xxxxxxxxxxxxxxxxxxxx' }}{% endfor %}"})
+        "{% for i in range(99999) %}{{ 'xxxxxxxxxxxxxxxxxxxx' }}{% endfor %}", "{{ '\\ud83d' }}",
+        "{{ raise_exception('\\ud83d') }}"})
     EXPECT_TRUE(text_of(text, asked).starts_with("error: ")) << text;
   EXPECT_NE(refusal_of("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}")
                 .find("computes for more than"),

@@ -57,7 +57,7 @@ def environment(now):
 
 
 def words(error):
-    text = str(error).split("\n")[0][:500]
+    text = str(error).split("\n")[0][:500].encode(errors="replace").decode()  # half of a pair of surrogates is no text
     return text if isinstance(error, Refusal) and text else f"{type(error).__name__}: {text}"
 
 
@@ -77,7 +77,9 @@ def rendered(template, names, question):
     try:
         parts = template.generate(messages=question["messages"], tools=None, documents=None,
                                   add_generation_prompt=question["generates"], **names)
-        return {"text": bounded(parts, most)}
+        text = bounded(parts, most)
+        text.encode()  # or it is no text
+        return {"text": text}
     except Exception as error:  # whatever its program does wrong
         return {"error": words(error)}
 

@@ -43,6 +43,7 @@ constexpr const char* kTimes[] = {"09:13:27.518204", "20:46:31.094873"};
 constexpr int64_t kMemoryBytes = int64_t(1) << 30;
 constexpr int64_t kRootBytes = 1 << 20;
 constexpr size_t kBatch = 48;
+constexpr const char* kWayOut = "model.chat_format names a known format instead";
 constexpr uid_t kNobody = 65534;
 constexpr uint64_t kMostReply = 64u << 20;
 
@@ -124,7 +125,8 @@ struct TemplateRenderer::Box {
     }
     const auto message = receive_message(socket.get(), kWaiting);
     if (!message)
-      throw ConfigError("model: its chat template ended the process that ran it; it is not followed");
+      throw ConfigError("model: its chat template ended the process that ran it; it is not followed; {}",
+                        kWayOut);
     return parse_json_object(*message, "the process that runs chat templates",
                              {.bytes = kMostReply, .depth = 8, .values = 1'000'000});
   }
@@ -132,8 +134,9 @@ struct TemplateRenderer::Box {
   static void throw_if_slow(milliseconds most, bool slow) {
     if (slow)
       throw ConfigError(
-          "model: its chat template computes for more than {} ms on a few conversations; it is not followed",
-          most.count());
+          "model: its chat template computes for more than {} ms on a few conversations; it is not followed; "
+          "{}",
+          most.count(), kWayOut);
   }
 };
 
@@ -169,8 +172,8 @@ std::vector<RenderedChat> TemplateRenderer::render(const ChatTemplate& chat_temp
       throw;
     }
     if (reply.contains("refused"))
-      throw ConfigError("model: its chat template is none that Jinja reads: {}",
-                        printable(reply["refused"].get<std::string>(), 300));
+      throw ConfigError("model: its chat template is none that Jinja reads: {}; {}",
+                        printable(reply["refused"].get<std::string>(), 300), kWayOut);
     for (const Json& one : reply.at("rendered"))
       all.push_back({one.value("text", ""), one.value("error", "")});
   }
