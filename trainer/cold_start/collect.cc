@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "env/verdict/answer.h"
 #include "rollout/conversation.h"
-#include "rollout/prompt.h"
+#include "rollout/prompt/prompt.h"
 #include "rollout/rollout.h"
 #include "rollout/traces/unjudged.h"
 #include "rollout/trajectory_file.h"

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "policy/parameters/parameter_store.h"
 #include "rollout/conversation.h"
-#include "rollout/prompt.h"
+#include "rollout/prompt/prompt.h"
 #include "rollout/traces/unjudged.h"
 #include "trainer/checkpoint/restore.h"
 #include "trainer/cold_start/cold_start_saver.h"

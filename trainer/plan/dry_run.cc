@@ -6,7 +6,7 @@
 #include "policy/hugging_face/hugging_face.h"
 #include "policy/text/tokenizer.h"
 #include "rollout/chat_examples.h"
-#include "rollout/prompt.h"
+#include "rollout/prompt/prompt.h"
 #include "rollout/traces/recipe.h"
 #include "trainer/checkpoint/restore.h"
 #include "trainer/cold_start/learned_rows.h"

@@ -7,7 +7,7 @@
 #include "policy/chat/choice.h"
 #include "policy/threads.h"
 #include "rollout/generator.h"
-#include "rollout/prompt.h"
+#include "rollout/prompt/prompt.h"
 #include "trainer/app/chat/template_renderer.h"
 #include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
