@@ -11,7 +11,7 @@
 
 #include "base/options.h"
 #include "policy/chat/chat_format.h"
-#include "rollout/prompt.h"
+#include "rollout/prompt/prompt.h"
 #include "rollout/trajectory.h"
 
 namespace temper::rollout {

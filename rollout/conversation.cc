@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "env/verdict/answer.h"
-#include "env/verdict/details.h"
 #include "env/verdict/message.h"
 
 namespace temper::rollout {
@@ -19,18 +18,37 @@ Role role_of(size_t begin, size_t end, const env::Answer& answer) {
   return answer.ok && begin < answer.code_end && end > answer.code_begin ? Role::kCode : Role::kPlan;
 }
 
+std::vector<int32_t> opening(const policy::ChatFormat& format, const PromptOptions& options,
+                             const env::Task& task, const std::string& question) {
+  const std::optional<std::string> system = system_prompt(options, task);
+  if (!system) return format.first_turn(question);
+  try {
+    return format.first_turn(question, *system);
+  } catch (const ConfigError& e) {
+    throw ConfigError("rollout.prompt.system: {}", e.what());
+  }
+}
+
 }  // namespace
+
+std::vector<int32_t> opening_ids(const policy::ChatFormat& format, const PromptOptions& options,
+                                 const env::Task& task) {
+  return opening(format, options, task, task_prompt(options, task));
+}
 
 Conversation::Conversation(const policy::ChatFormat& format, const policy::Tokenizer& tokenizer,
                            const env::Task& task, int64_t step, int64_t sample, ContextOptions context)
-    : format_(&format), tokenizer_(&tokenizer), context_(std::move(context)) {
+    : format_(&format),
+      tokenizer_(&tokenizer),
+      context_(std::move(context)),
+      verdict_prompt_(context_.prompt, task) {
   trajectory_.task = task.name;
   trajectory_.step = step;
   trajectory_.sample = sample;
   const std::string prompt = task_prompt(context_.prompt, task),
                     later = later_task_prompt(context_.prompt, task);
-  trajectory_.segments.emplace_back().append(format.first_turn(prompt), Role::kPrompt);
-  if (later != prompt) later_prompt_ = format.first_turn(later);
+  trajectory_.segments.emplace_back().append(opening(format, context_.prompt, task, prompt), Role::kPrompt);
+  if (later != prompt) later_prompt_ = opening(format, context_.prompt, task, later);
   prompt_size_ = open_row().ids.size();
 }
 
@@ -50,8 +68,15 @@ void Conversation::show(std::vector<PastTurn> past, size_t max_ids, const Feedba
   const auto worth = [](const PastTurn& turn) { return standing(turn.verdict); };
   for (; !past.empty(); past.erase(std::ranges::min_element(past, {}, worth))) {
     Segment row = open_row();
-    if (!add_past(row, past, max_ids, limit)) continue;
+    std::vector<Shown> shown;
+    History history;
+    for (const PastTurn& turn : past) {
+      history.push_back(&turn.verdict);
+      shown.push_back({turn, history});
+    }
+    if (!add_past(row, shown, max_ids, limit)) continue;
     open_row() = std::move(row);
+    for (PastTurn& turn : past) past_.push_back(std::move(turn.verdict));
     return;
   }
 }
@@ -120,30 +145,42 @@ std::vector<int32_t> Conversation::feedback_ids(const std::string& text, bool st
   return ids;
 }
 
+Conversation::History Conversation::history_to(size_t last) const {
+  History history;
+  for (const Verdict& verdict : past_) history.push_back(&verdict);
+  for (size_t i = 0; i <= last; ++i) history.push_back(&trajectory_.turns[i].verdict);
+  return history;
+}
+
 // Details that are too many ids get shorter in proportion, until the message alone is left.
-bool Conversation::add_feedback(Segment& row, const Verdict& verdict, bool stopped, size_t max_ids,
+bool Conversation::add_feedback(Segment& row, const History& history, bool stopped, size_t max_ids,
                                 const FeedbackLimit& limit) const {
   const size_t room = max_ids > row.ids.size() ? max_ids - row.ids.size() : 0;
   const size_t share = room / size_t(std::max<int64_t>(1, limit.answers));
-  std::string text = feedback_text(verdict, limit.bytes);
-  std::vector<int32_t> ids = feedback_ids(text, stopped);
-  while (ids.size() > share && text.size() > env::kMaxMessageBytes) {
-    text = feedback_text(verdict, std::min(text.size() * share / ids.size(), text.size() * 15 / 16));
-    ids = feedback_ids(text, stopped);
+  size_t bytes = limit.bytes, said = 0;
+  std::vector<int32_t> ids;
+  const auto say = [&] {
+    said = feedback_text(*history.back(), bytes).size();
+    ids = feedback_ids(verdict_prompt_.text(history, bytes), stopped);
+  };
+  say();
+  while (ids.size() > share && said > env::kMaxMessageBytes) {
+    bytes = std::min(said * share / ids.size(), said * 15 / 16);
+    say();
   }
-  if (ids.size() > share) ids = feedback_ids(feedback_text(verdict), stopped);
+  if (ids.size() > share) ids = feedback_ids(verdict_prompt_.text(history), stopped);
   if (ids.size() > room) return false;
   row.append(ids, Role::kFeedback);
   return true;
 }
 
 // The last one's feedback alone has details.
-bool Conversation::add_past(Segment& row, std::span<const PastTurn> past, size_t max_ids,
+bool Conversation::add_past(Segment& row, std::span<const Shown> past, size_t max_ids,
                             const FeedbackLimit& limit) const {
   for (size_t i = 0; i < past.size(); ++i) {
-    row.append(past[i].ids, Role::kHistory);
-    if (!add_feedback(row, past[i].verdict, past[i].stopped, max_ids,
-                      i + 1 == past.size() ? limit : FeedbackLimit{}))
+    const auto& [turn, history] = past[i];
+    row.append(turn.ids, Role::kHistory);
+    if (!add_feedback(row, history, turn.stopped, max_ids, i + 1 == past.size() ? limit : FeedbackLimit{}))
       return false;
   }
   return true;
@@ -152,33 +189,28 @@ bool Conversation::add_past(Segment& row, std::span<const PastTurn> past, size_t
 bool Conversation::open_turn(size_t max_ids, const FeedbackLimit& limit) {
   TEMPER_CHECK(!trajectory_.turns.empty());
   const Turn& last = trajectory_.turns.back();
-  if (context_.appends()) return add_feedback(open_row(), last.verdict, last.stopped, max_ids, limit);
+  const size_t number = trajectory_.turns.size() - 1;
+  if (context_.appends()) return add_feedback(open_row(), history_to(number), last.stopped, max_ids, limit);
   if (!context_.shows_best()) {
     // The row so far without the answer; earlier turns have lost their reasoning already.
     Segment row =
         begin_row(last.segment, open_row(), size_t(last.begin) - format_->opening_reasoning().size());
-    const PastTurn shown = shown_part(context_, trajectory_, last, *format_, *tokenizer_);
+    const Shown shown{shown_part(context_, trajectory_, last, *format_, *tokenizer_), history_to(number)};
     if (!add_past(row, {&shown, 1}, max_ids, limit)) return false;
     trajectory_.segments.push_back(std::move(row));
     return true;
   }
   for (ContextOptions best = context_; best.shown_turns > 0; --best.shown_turns) {
-    std::vector<PastTurn> shown;
+    std::vector<Shown> shown;
     for (const size_t i : shown_turns(best, trajectory_, trajectory_.turns.size()))
-      shown.push_back(shown_part(best, trajectory_, trajectory_.turns[i], *format_, *tokenizer_));
+      shown.push_back(
+          {shown_part(best, trajectory_, trajectory_.turns[i], *format_, *tokenizer_), history_to(i)});
     Segment row = begin_row(0, trajectory_.segments[0], size_t(trajectory_.turns.front().begin));
     if (!add_past(row, shown, max_ids, limit)) continue;
     trajectory_.segments.push_back(std::move(row));
     return true;
   }
   return false;
-}
-
-std::string feedback_text(const Verdict& verdict, size_t max_bytes) {
-  const Verdict heard = env::told(verdict);
-  if (max_bytes > env::kMaxMessageBytes && !heard.details.empty())
-    return env::cut_in_the_middle(heard.details, max_bytes);
-  return heard.message.empty() ? env::verdict_message(heard) : heard.message;
 }
 
 }  // namespace temper::rollout

@@ -67,22 +67,31 @@ class Conversation {
   Segment& open_row() { return trajectory_.segments.back(); }
   Segment begin_row(int32_t parent, const Segment& from, size_t prefix) const;
   std::vector<int32_t> feedback_ids(const std::string& text, bool stopped) const;
-  bool add_feedback(Segment& row, const env::Verdict& verdict, bool stopped, size_t max_ids,
+  // Verdicts of the answers so far, the last of which is that of the turn `last`.
+  using History = std::vector<const env::Verdict*>;
+  History history_to(size_t last) const;
+  bool add_feedback(Segment& row, const History& history, bool stopped, size_t max_ids,
                     const FeedbackLimit& limit) const;
-  bool add_past(Segment& row, std::span<const PastTurn> past, size_t max_ids,
-                const FeedbackLimit& limit) const;
+  struct Shown {
+    PastTurn turn;
+    History history;
+  };
+  bool add_past(Segment& row, std::span<const Shown> past, size_t max_ids, const FeedbackLimit& limit) const;
   std::vector<int32_t> summary_request_ids() const;
 
   const policy::ChatFormat* format_;
   const policy::Tokenizer* tokenizer_;
   ContextOptions context_;
+  VerdictPrompt verdict_prompt_;
+  std::vector<env::Verdict> past_;     // of the answers that were prepended
   std::vector<int32_t> later_prompt_;  // of rows after the first; empty if it is the first one's
   size_t prompt_size_ = 0;             // of the first row
   Trajectory trajectory_;
 };
 
-// The verdict as the user's next message: its details, cut in the middle to max_bytes, where it has some and
-// max_bytes is more than a message may take; else its message.
-std::string feedback_text(const env::Verdict& verdict, size_t max_bytes = 0);
+// The start of a conversation about the task: the messages of the prompt's options, and the opening of the answer.
+// Errors: ConfigError naming rollout.prompt.system if the model's conversations have no such message.
+std::vector<int32_t> opening_ids(const policy::ChatFormat& format, const PromptOptions& options,
+                                 const env::Task& task);
 
 }  // namespace temper::rollout

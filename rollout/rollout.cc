@@ -361,7 +361,7 @@ void RolloutOptions::visit(OptionVisitor& v) {
             .min = 0,
             .max = double(env::kMaxDetailsBytes)});
   v.section("context", context, "what a turn is shown of earlier ones");
-  v.section("prompt", context.prompt, "how a problem in PyTorch is asked");
+  v.section("prompt", context.prompt, "in which words tasks are asked and verdicts told");
 }
 
 size_t RolloutOptions::feedback_limit() const {

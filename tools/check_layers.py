@@ -47,7 +47,8 @@ ROOMS = {
     "policy/chat": "policy/text policy/text/pieces",
     "policy/hugging_face": "policy policy/ranks policy/parameters policy/text policy/chat",
 
-    "rollout": "env/task env/verdict env/judge policy policy/ranks policy/text policy/chat",
+    "rollout/prompt": "env/languages env/task env/verdict",
+    "rollout": "env/task env/verdict env/judge policy policy/ranks policy/text policy/chat rollout/prompt",
     "rollout/traces": "env/languages env/task env/verdict env/judge policy/ranks policy/ops/cpu",
 
     "trainer": "env/judge trainer/cold_start trainer/run",
@@ -55,11 +56,11 @@ ROOMS = {
     "trainer/learn": "rollout policy policy/ranks policy/parameters trainer/algorithm trainer/config trainer/plan trainer/run "
                      "trainer/cold_start",
     "trainer/cold_start": "env/task env/verdict env/judge policy policy/ranks policy/parameters policy/text policy/chat policy/ops/cpu rollout "
-                          "rollout/traces trainer/config trainer/learn trainer/run trainer/checkpoint",
+                          "rollout/prompt rollout/traces trainer/config trainer/learn trainer/run trainer/checkpoint",
     "trainer/config": "env/languages env/task env/judge policy policy/ranks policy/text policy/chat policy/cuda policy/ops/cpu rollout "
-                      "rollout/traces trainer/algorithm trainer/learn trainer/cold_start trainer/evaluate trainer/checkpoint trainer/run",
+                      "rollout/prompt rollout/traces trainer/algorithm trainer/learn trainer/cold_start trainer/evaluate trainer/checkpoint trainer/run",
     "trainer/plan": "env/task env/oracle env/kernelbench policy policy/ranks policy/text policy/chat policy/cuda policy/parameters "
-                    "policy/hugging_face rollout rollout/traces trainer/config trainer/checkpoint trainer/cold_start trainer/run",
+                    "policy/hugging_face rollout rollout/prompt rollout/traces trainer/config trainer/checkpoint trainer/cold_start trainer/run",
     "trainer/evaluate": "env/task env/verdict env/judge policy/ranks policy/text policy/chat rollout trainer/algorithm trainer/config trainer/run",
     "trainer/checkpoint": "env/task policy policy/ranks policy/parameters policy/chat policy/hugging_face trainer/config trainer/run",
     "trainer/run": "env/task policy policy/ranks policy/text policy/chat policy/cuda policy/parameters policy/hugging_face policy/ops/cpu rollout "

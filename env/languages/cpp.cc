@@ -51,6 +51,12 @@ std::string translation_unit(const std::vector<CallParameter>& asked, const std:
 
 const Language kCpp{
     .name = "cpp",
+    .title = "C++",
+    .calling =
+        "The pointers are to dense row-major arrays in host memory. The function writes every element of the "
+        "outputs and changes no input. The source is C++20 and includes all headers that it uses. It may "
+        "start "
+        "neither threads nor processes.",
     .form = Form::kObject,
     .extension = ".cc",
     // Headers take twice as long to compile as C++20.

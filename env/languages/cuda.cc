@@ -75,6 +75,12 @@ std::string translation_unit(const std::vector<CallParameter>& asked, const std:
 
 const Language kCuda{
     .name = "cuda",
+    .title = "CUDA C++",
+    .calling =
+        "The function runs on the host and starts your kernels on the default stream. The pointers are to "
+        "dense "
+        "row-major arrays in GPU memory, which the host cannot read. The kernels write every element of the "
+        "outputs and change no input. The source includes all headers that it uses.",
     .form = Form::kCudaUnit,
     .extension = ".cu",
     .on_gpu = true,

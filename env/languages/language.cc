@@ -34,6 +34,10 @@ const Language& find_language(const std::string& name) {
   throw ConfigError("language: '{}' is unknown; there is: {}", name, fmt::join(language_names(), " "));
 }
 
+const std::string& fence_word(const Language& language) {
+  return language.fence.empty() ? language.name : language.fence;
+}
+
 const Language* language_of_extension(const std::string& extension) {
   const auto* const found = std::ranges::find(kLanguages, extension, &Language::extension);
   return found != std::end(kLanguages) ? *found : nullptr;

@@ -27,6 +27,9 @@ enum class Form : uint8_t {
 struct Language {
   std::string name;        // of the key `language` in task files
   std::string fence = {};  // what follows the fence around an answer's code; empty: the name
+  std::string title = {};  // in sentences: "CUDA C++"; empty where a prompt's options say what kernels are in
+  // How a candidate gets its tensors and what it may do, in whole sentences, for a policy that is asked so.
+  std::string calling = {};
   Form form = Form::kObject;
   std::string extension;       // of a file with a candidate: ".cu"
   std::string comment = "//";  // what a comment begins with
@@ -58,6 +61,9 @@ std::vector<std::string> language_names();
 
 // Errors: ConfigError naming the languages there are.
 const Language& find_language(const std::string& name);
+
+// What the fence of an answer in that language says: ```cpp.
+const std::string& fence_word(const Language& language);
 
 // 'extern "C" void kernel(const float* x, const int* idx, float* y, int n)'
 std::string c_signature(const std::string& entry_point, const std::vector<CallParameter>& parameters);

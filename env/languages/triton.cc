@@ -44,6 +44,15 @@ std::string signature(const std::vector<CallParameter>& parameters) {
 
 const Language kTriton{
     .name = "triton",
+    .title = "Triton",
+    .calling =
+        "The function gets contiguous tensors on the GPU, and then the sizes. It allocates the output, "
+        "starts "
+        "your Triton kernels and returns the output, or a tuple of the outputs in their order. Kernels in "
+        "Triton "
+        "do all of the computing: operators of PyTorch may only allocate and make views. The source is a "
+        "whole "
+        "Python file with its imports of torch and triton.",
     .form = Form::kPython,
     .extension = ".py",
     .comment = "#",

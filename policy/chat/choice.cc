@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/input/file.h"
+#include "base/input/json.h"
 #include "base/input/printable.h"
 #include "policy/chat/chat_format.h"
 #include "policy/chat/chat_template_write.h"
@@ -189,6 +190,13 @@ void take_kept_layout(Tokenizer& tokenizer, const std::filesystem::path& checkpo
   constexpr uint64_t kMostBytes = 16 << 20;
   if (std::filesystem::exists(file))
     use_layout(tokenizer, layout_from(read_input_file(file, kMostBytes), file.string()));
+}
+
+bool has_own_tokenizer(const std::filesystem::path& dir) try {
+  const nlohmann::json config = read_json(dir / "tokenizer_config.json");
+  return config.is_object() && config.value("chat_template", nlohmann::json()) == kOwnChatTemplate;
+} catch (const ConfigError&) {  // no such file, or none of JSON: then it is not ours
+  return false;
 }
 
 std::vector<std::string> try_chat(Tokenizer& tokenizer, const ChatSource& source,

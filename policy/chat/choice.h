@@ -37,6 +37,9 @@ void use_layout(Tokenizer& tokenizer, ChatLayout layout);
 void keep_layout(const Tokenizer& tokenizer, const std::filesystem::path& checkpoint);
 void take_kept_layout(Tokenizer& tokenizer, const std::filesystem::path& checkpoint);
 
+// Whether the folder's tokenizer is one that Tokenizer::train() made: its chat template is Temper's own.
+bool has_own_tokenizer(const std::filesystem::path& dir);
+
 // Tries the chosen layout on these conversations too, where it was read off a template and templates can be run here.
 // Returns and errors: as above.
 std::vector<std::string> try_chat(Tokenizer& tokenizer, const ChatSource& source,

@@ -299,5 +299,24 @@ TEST(Context, BestOfHistoryShowsFewerWhereNotAllFit) {
   EXPECT_EQ(desk.conversation.row().size(), one);
 }
 
+// Models write around their code what they like; the last block is the answer, whatever its fence says.
+TEST(Conversation, ReadsTheCodeOfAnswersAsModelsWriteThem) {
+  const std::string code = "int kernel() {\n  return 1;\n}\n";
+  Desk desk;
+  const auto read = [&](const std::string& text) {
+    desk.conversation = Conversation(desk.format, desk.tokenizer, desk.task, 0, 0);
+    return desk.answer(text);
+  };
+  for (const std::string word : {"cpp", "cuda", "c++", "python", "triton", "C++ title=\"a.cc\"", ""})
+    for (const std::string before :
+         {"", "Here it is:\n\n", "<think>\n```cpp\nint draft;\n```\n</think>\n\n",
+          "```text\nfirst\n```\nThen:\n", "1. Step\n\n   ~~~python\n   x\n   ~~~\n"})
+      for (const std::string after : {"", "\nIt is fast, since `kernel` does little.\n"}) {
+        EXPECT_EQ(read(before + "```" + word + "\n" + code + "```\n" + after), code) << word << before;
+      }
+  EXPECT_EQ(read("```cpp\nint open;\n"), "");
+  EXPECT_EQ(desk.conversation.trajectory().turns.back().verdict.reason, "unclosed_code_block");
+}
+
 }  // namespace
 }  // namespace temper::rollout

@@ -57,6 +57,8 @@ void add_environment(RankIdentity& identity) {
 // One entry per option: "option cold_start.optimizer.lr".
 void add_config(const RunConfig& config, RankIdentity& identity) {
   for (const auto& [key, value] : to_map(config)) identity.emplace_back("option " + key, value);
+  for (const rollout::OwnWords& own : rollout::own_words(config.rollout.context.prompt))
+    identity.emplace_back("the text of option rollout.prompt." + own.option, sha256(own.text).substr(0, 16));
 }
 
 // Names, sizes and, of what is small, contents of the files at `path`; "" if there is nothing.

@@ -149,6 +149,8 @@ Checkpoint read_checkpoint(const fs::path& dir) {
 std::string misfit(const Checkpoint& checkpoint, const RunConfig& config) {
   if (const std::string changes = changed_options(checkpoint.manifest.config, config); !changes.empty())
     return "it is of another config: " + changes;
+  if (std::string changed = changed_words(checkpoint.manifest.words, config); !changed.empty())
+    return changed;
   if (checkpoint.manifest.tasks != digest_of(load_tasks(config)))
     return fmt::format("the tasks of tasks.path {} have changed", config.tasks.path);
   return other_model(checkpoint, config);
@@ -174,6 +176,8 @@ std::vector<std::string> changes_of_fork(const Checkpoint& checkpoint, const Run
   std::vector<std::string> changes;
   for (const OptionChange& change : option_changes(checkpoint.manifest.config, config))
     if (std::ranges::count(kPlace, change.key) == 0) changes.push_back(change.text());
+  if (std::string changed = changed_words(checkpoint.manifest.words, config); !changed.empty())
+    changes.push_back(std::move(changed));
   if (checkpoint.manifest.tasks != digest_of(load_tasks(config)))
     changes.push_back(fmt::format("the tasks are others, of tasks.path {}", config.tasks.path));
   return changes;

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/input/printable.h"
 #include "trainer/config/config.h"
 
 namespace temper::trainer {
@@ -48,6 +50,21 @@ bool is_shallow(int depth, Json::parse_event_t, Json&) {
   return true;
 }
 
+struct LineDifference {
+  size_t line;
+  std::string now, then;
+};
+// Of two texts that differ.
+LineDifference first_difference(const std::string& now, const std::string& then) {
+  std::istringstream a(now), b(then);
+  LineDifference found{0, "", ""};
+  for (bool more = true; more && found.now == found.then; ++found.line) {
+    const bool more_a = bool(std::getline(a, found.now)), more_b = bool(std::getline(b, found.then));
+    more = more_a || more_b;
+  }
+  return found;
+}
+
 Manifest read_fields(const Json& json) {
   Manifest m;
   json.at("config").get_to(m.config);
@@ -67,6 +84,7 @@ Manifest read_fields(const Json& json) {
   json.at("ranks").get_to(m.ranks);
   if (json.contains("cold_start")) m.cold_start = place_from(json["cold_start"]);
   m.start = json.value("start", Json());
+  m.words = json.value("words", m.words);
   return m;
 }
 
@@ -114,6 +132,7 @@ std::string to_text(const Manifest& m) {
   if (!m.start.is_null()) json["start"] = m.start;
   if (!m.gradient_norms.empty()) json["gradient_norms"] = m.gradient_norms;
   if (m.cold_start) json["cold_start"] = to_json(*m.cold_start);
+  if (!m.words.empty()) json["words"] = m.words;
   json["sha256"] = sha256(json.dump());
   return json.dump(1) + "\n";
 }
@@ -139,6 +158,37 @@ FileDigest digest_of(const std::filesystem::path& file) {
   return {file.filename().string(), content.size(), sha256(content), false};
 }
 
+std::map<std::string, std::string> words_of(const RunConfig& config) {
+  std::map<std::string, std::string> words;
+  for (const rollout::OwnWords& own : rollout::own_words(config.rollout.context.prompt))
+    words[own.option] = own.text;
+  return words;
+}
+
+std::string changed_words(const std::map<std::string, std::string>& before, const RunConfig& now) {
+  const rollout::PromptOptions& prompt = now.rollout.context.prompt;
+  const std::map<std::string, std::string> paths = {
+      {"system", prompt.system_file}, {"first", prompt.first}, {"later", prompt.later}};
+  const std::map<std::string, std::string> after = words_of(now);
+  for (const auto& [option, path] : paths) {
+    const auto text_in = [&, &key = option](const auto& words) {
+      return words.contains(key) ? words.at(key) : "";
+    };
+    const std::string then = text_in(before), text = text_in(after);
+    if (then == text) continue;
+    if (then.empty() || text.empty())
+      return fmt::format("rollout.prompt.{} is {}given now, and was {}when the run began", option,
+                         text.empty() ? "not " : "", then.empty() ? "not " : "");
+    const auto [line, now_line, then_line] = first_difference(text, then);
+    return fmt::format(
+        "rollout.prompt.{}: {} is not what the run began with: line {} is '{}', was '{}'; the run keeps its "
+        "own text in "
+        "its folder prompt",
+        option, path.empty() ? "the text" : path, line, printable(now_line), printable(then_line));
+  }
+  return "";
+}
+
 std::map<std::string, std::vector<int64_t>> shapes_of(const policy::ModelConfig& config) {
   std::map<std::string, std::vector<int64_t>> shapes;
   for (const policy::ParameterInfo& parameter : policy::parameters_of(config))
@@ -151,6 +201,9 @@ std::string OptionChange::text() const { return fmt::format("{} is {}, was {}", 
 std::vector<OptionChange> option_changes(const std::map<std::string, std::string>& before,
                                          const RunConfig& now) {
   auto then = to_map(read_config("", {}));  // an older program's lack the newer options
+  // Before there were styles, all prompts were short.
+  if (const std::string style = "rollout.prompt.style"; to_map(now).at(style) != "auto")
+    then[style] = "short";
   for (const auto& [key, value] : before) then[key] = value;
   std::vector<OptionChange> changes;
   for (const auto& [key, value] : to_map(now))

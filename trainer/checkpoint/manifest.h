@@ -59,6 +59,7 @@ struct Manifest {
   std::optional<ColdStartPlace> cold_start = {};  // within it; step is 0 then
   nlohmann::json start =
       nullptr;  // what wrote it, trainer/run/provenance.h; decides nothing. Null: an older program
+  std::map<std::string, std::string> words = {};  // the user's own words in prompts, words_of()
 };
 
 void to_json(nlohmann::json& json, const FileDigest& file);
@@ -72,6 +73,11 @@ Manifest manifest_from(const std::string& text);
 
 // The digest of the file's present content. Errors: WorldError.
 FileDigest digest_of(const std::filesystem::path& file);
+
+// The texts of rollout.prompt by option: "system", "first", "later"; those that there are.
+std::map<std::string, std::string> words_of(const RunConfig& config);
+// "rollout.prompt.first: words.txt is not what the run began with: …", from the first line that differs; empty: all alike.
+std::string changed_words(const std::map<std::string, std::string>& before, const RunConfig& now);
 
 std::map<std::string, std::vector<int64_t>> shapes_of(const policy::ModelConfig& config);
 

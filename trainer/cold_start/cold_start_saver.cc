@@ -68,7 +68,8 @@ void ColdStartSaver::save(const ColdStartStats& now) {
                .files = {},
                .ranks = {},
                .cold_start = ColdStartPlace{now.updates, now.tokens, now.seconds, examples_},
-               .start = run_.start()},
+               .start = run_.start(),
+               .words = words_of(config_)},
               fs::exists(run_.journal()) ? fs::file_size(run_.journal()) : 0);
   run_.has_checkpoint();
   saved_updates_ = now.updates;

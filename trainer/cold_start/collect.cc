@@ -5,12 +5,13 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "base/error.h"
 #include "base/rng.h"
 #include "env/verdict/answer.h"
 #include "rollout/conversation.h"
-#include "rollout/prompt.h"
+#include "rollout/prompt/prompt.h"
 #include "rollout/rollout.h"
 #include "rollout/traces/unjudged.h"
 #include "rollout/trajectory_file.h"
@@ -54,19 +55,30 @@ std::optional<GoodAnswer> choose(const CollectOptions& options, const Trajectory
   return chosen;
 }
 
+// As a rollout asks the task.
+ChatExample question_of(const rollout::PromptOptions& prompt, const Task& task) {
+  ChatExample example{.messages = {}, .task = task.name};
+  if (const auto system = rollout::system_prompt(prompt, task))
+    example.messages.push_back({"system", *system});
+  example.messages.push_back({"user", rollout::task_prompt(prompt, task)});
+  return example;
+}
+
 ChatExample example_of(const GoodAnswer& answer, const Task& task, const policy::Tokenizer& tokenizer,
                        const rollout::ContextOptions& context, int64_t seed) {
-  ChatExample example{.messages = {{"user", rollout::task_prompt(context.prompt, task)}},
-                      .task = task.name,
-                      .speedup = answer.speedup(),
-                      .seed = seed};
+  ChatExample example = question_of(context.prompt, task);
+  example.speedup = answer.speedup();
+  example.seed = seed;
   const Trajectory& trajectory = *answer.trajectory;
+  const rollout::VerdictPrompt verdicts(context.prompt, task);
+  std::vector<const env::Verdict*> history;
+  for (const rollout::Turn& turn : trajectory.turns) history.push_back(&turn.verdict);
   const policy::ChatFormat format(tokenizer);
   for (const size_t i : rollout::shown_turns(context, trajectory, answer.turn)) {
     const rollout::PastTurn shown =
         rollout::shown_part(context, trajectory, trajectory.turns[i], format, tokenizer);
     example.messages.push_back({"assistant", tokenizer.decode(shown.ids), 0});
-    example.messages.push_back({"user", rollout::feedback_text(shown.verdict)});
+    example.messages.push_back({"user", verdicts.text(std::span(history).first(i + 1))});
   }
   const rollout::Turn& last = trajectory.turns[answer.turn];
   example.messages.push_back({"assistant", tokenizer.decode(trajectory.answer_ids(last)), 1});
@@ -76,16 +88,6 @@ ChatExample example_of(const GoodAnswer& answer, const Task& task, const policy:
 bool all_utf8(const ChatExample& example) {
   return std::ranges::all_of(example.messages,
                              [](const rollout::ChatMessage& m) { return rollout::is_utf8(m.content); });
-}
-
-ChatExample example_of(const traces::Trace& trace, const Task& task, double repaired_weight) {
-  ChatExample example{.messages = {{"user", task.prompt()}}, .task = task.name};
-  for (size_t i = 0; i < trace.turns.size(); ++i) {
-    const bool last = i + 1 == trace.turns.size(), repaired = !last && !trace.turns[i].verdict.pass();
-    example.messages.push_back({"assistant", trace.turns[i].answer, repaired ? repaired_weight : 1});
-    if (!last) example.messages.push_back({"user", rollout::feedback_text(trace.turns[i].verdict)});
-  }
-  return example;
 }
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
@@ -135,6 +137,20 @@ void select_of_task(std::vector<GoodAnswer> answers, const Task& task, const pol
 }
 
 }  // namespace
+
+ChatExample trace_example(const traces::Trace& trace, const Task& task, const rollout::PromptOptions& prompt,
+                          double repaired_weight) {
+  ChatExample example = question_of(prompt, task);
+  const rollout::VerdictPrompt verdicts(prompt, task);
+  std::vector<const env::Verdict*> history;
+  for (size_t i = 0; i < trace.turns.size(); ++i) {
+    const bool last = i + 1 == trace.turns.size(), repaired = !last && !trace.turns[i].verdict.pass();
+    example.messages.push_back({"assistant", trace.turns[i].answer, repaired ? repaired_weight : 1});
+    history.push_back(&trace.turns[i].verdict);
+    if (!last) example.messages.push_back({"user", verdicts.text(history)});
+  }
+  return example;
+}
 
 std::string normalised_code(std::string_view code) {
   std::string text;
@@ -211,7 +227,8 @@ std::vector<ChatExample> collect_traces(env::Judge& judge, const RunConfig& conf
   for (const Task& task : tasks) by_name[task.name] = &task;
   std::vector<ChatExample> examples;
   for (const traces::Trace& trace : unjudged)
-    examples.push_back(example_of(trace, *by_name.at(trace.task), config.cold_start.repaired_weight));
+    examples.push_back(trace_example(trace, *by_name.at(trace.task), config.rollout.context.prompt,
+                                     config.cold_start.repaired_weight));
   return examples;
 }
 

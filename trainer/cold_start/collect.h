@@ -15,6 +15,7 @@
 #include "policy/text/tokenizer.h"
 #include "rollout/chat_examples.h"
 #include "rollout/context.h"
+#include "rollout/traces/traces.h"
 #include "rollout/trajectory.h"
 
 namespace temper::policy {
@@ -57,6 +58,10 @@ Collected select_examples(const std::vector<rollout::Trajectory>& trajectories,
 // decisions that depend on measured times. Errors: ConfigError if the split has no task; Interrupted.
 Collected collect(Model& model, env::Judge& judge, const RunConfig& config, const CollectOptions& options,
                   const std::function<void(int64_t, int64_t)>& progress = {});
+
+// A trace as a rollout would have made it: the same messages of system and user.
+rollout::ChatExample trace_example(const traces::Trace& trace, const env::Task& task,
+                                   const rollout::PromptOptions& prompt, double repaired_weight);
 
 // The cold start's conversations as the grammar writes them, with the feedback that their answers got. They are the
 // ones that a new policy learns from, written out for policies that are not new. Answers that an interrupt left

@@ -1,9 +1,11 @@
 #include "trainer/cold_start/starting_model.h"
 
+#include <map>
+
 #include "base/error.h"
 #include "policy/parameters/parameter_store.h"
 #include "rollout/conversation.h"
-#include "rollout/prompt.h"
+#include "rollout/prompt/prompt.h"
 #include "rollout/traces/unjudged.h"
 #include "trainer/checkpoint/restore.h"
 #include "trainer/cold_start/cold_start_saver.h"
@@ -48,13 +50,21 @@ Source read_source(const RunConfig& config, Judge& judge, policy::Communicator& 
 std::vector<std::string> texts_of(const Source& source, const std::vector<Task>& tasks,
                                   const rollout::PromptOptions& prompt) {
   std::vector<std::string> texts;
-  for (const Task& task : tasks)
-    if (!task.held_out()) texts.push_back(rollout::task_prompt(prompt, task));
-  for (const Trace& trace : source.traces)
+  std::map<std::string, rollout::VerdictPrompt> verdicts;
+  for (const Task& task : tasks) {
+    verdicts.try_emplace(task.name, prompt, task);
+    if (task.held_out()) continue;
+    if (const auto system = rollout::system_prompt(prompt, task)) texts.push_back(*system);
+    texts.push_back(rollout::task_prompt(prompt, task));
+  }
+  for (const Trace& trace : source.traces) {
+    std::vector<const env::Verdict*> history;
     for (const traces::TraceTurn& turn : trace.turns) {
+      history.push_back(&turn.verdict);
       texts.push_back(turn.answer);
-      texts.push_back(rollout::feedback_text(turn.verdict));
+      texts.push_back(verdicts.at(trace.task).text(history));
     }
+  }
   for (const rollout::ChatExample& example : source.examples)
     for (const rollout::ChatMessage& message : example.messages) texts.push_back(message.content);
   return texts;

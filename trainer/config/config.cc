@@ -1,6 +1,9 @@
 #include "trainer/config/config.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -16,6 +19,11 @@ using env::Task;
 namespace {
 
 constexpr size_t kMostNameBytes = 200;
+constexpr const char* kPrompt = "rollout.prompt";
+constexpr const char* kModuleLanguage =
+    "; problems in PyTorch take tasks.language=kernelbench, and rollout.prompt.kernels says whether their "
+    "kernels are "
+    "to be in cuda or triton";
 
 VisitOptions visitor_of(RunConfig& config) {
   return [&config](OptionVisitor& v) { config.visit(v); };
@@ -77,6 +85,28 @@ void check_name(const RunConfig& c, Problems& problems) {
         fmt::format("'{}' is not allowed: must be one part of a path, without '/', of at most {} bytes; "
                     "run.dir takes a whole path",
                     printable(name), kMostNameBytes));
+}
+
+// The names of the options in the section rollout.prompt that the command line sets.
+std::vector<std::string> said_of_prompt(const std::vector<std::string>& overrides) {
+  const std::string prefix = fmt::format("{}.", kPrompt);
+  std::vector<std::string> names;
+  for (const std::string& word : overrides)
+    if (word.starts_with(prefix)) names.push_back(word.substr(prefix.size(), word.find('=') - prefix.size()));
+  return names;
+}
+
+// What to say where no task is in tasks.language.
+[[noreturn]] void refuse_language(const RunConfig& config, const std::vector<Task>& tasks) {
+  std::set<std::string> languages;
+  bool modules = false;
+  for (const Task& task : tasks) {
+    languages.insert(task.language);
+    modules |= task.module.has_value();
+  }
+  throw ConfigError("tasks.language: no task of tasks.path {} is {}; there are tasks in: {}{}",
+                    config.tasks.path, config.tasks.language, fmt::join(languages, ", "),
+                    modules ? kModuleLanguage : "");
 }
 
 void check_judge(const RunConfig& c, Problems& problems) {
@@ -246,6 +276,7 @@ RunConfig read_config(const std::string& path, const std::vector<std::string>& o
     Problems same;
     read_options(visitor_of(config), path, overrides, same, other_names());
   }
+  config.rollout.context.prompt.read_texts(path, said_of_prompt(overrides), kPrompt, problems);
   if (config.run.name.empty())
     config.run.name = path.empty() ? "run" : std::filesystem::path(path).stem().string();
   config.check(problems);
@@ -314,8 +345,8 @@ std::vector<std::string> left_out_problems(const RunConfig& config) {
 Task in_language_of(const RunConfig& config, const Task& task) {
   if (config.tasks.language == "auto") return task;
   if (task.module && config.tasks.language != task.language)
-    throw ConfigError("tasks.language: task {} is a problem in PyTorch, and its answers are in {}, not {}",
-                      task.name, task.language, config.tasks.language);
+    throw ConfigError("tasks.language: task {} is a problem in PyTorch, and its answers are in {}, not {}{}",
+                      task.name, task.language, config.tasks.language, kModuleLanguage);
   const env::Language& language = env::find_language(config.tasks.language);
   return language.also_tasks_of.empty() ? task : env::asked_in(language, task);
 }
@@ -333,8 +364,15 @@ std::vector<Task> load_tasks(const RunConfig& config) {
     std::vector<Task> found = env::tasks_in(env::find_language(language), tasks);
     if (!found.empty()) return found;
   }
-  throw ConfigError("tasks.language: no task of tasks.path {} is {}", config.tasks.path,
-                    config.tasks.language);
+  refuse_language(config, tasks);
+}
+
+std::vector<Task> tasks_in_language(const RunConfig& config) {
+  std::vector<Task> tasks = load_all_tasks(config);
+  if (config.tasks.language == "auto") return tasks;
+  std::vector<Task> found = env::tasks_in(env::find_language(config.tasks.language), tasks);
+  if (found.empty()) refuse_language(config, tasks);
+  return found;
 }
 
 void check_tasks(const RunConfig& config, const std::vector<Task>& tasks) {

@@ -100,8 +100,9 @@ struct RunConfig {
   void check(Problems& problems) const;
 };
 
-// Where model.path is given, the default of cold_start.optimizer.lr is kFineTuningRate. Errors: ConfigError with every problem of
-// the file, the words and their combination.
+// Where model.path is given, the default of cold_start.optimizer.lr is kFineTuningRate. Reads the texts that rollout.prompt names,
+// too; a path in the file is also looked for beside the file. Errors: ConfigError with every problem of the file, the words and
+// their combination, and of those texts.
 RunConfig read_config(const std::string& path, const std::vector<std::string>& overrides);
 
 std::string to_yaml(const RunConfig& config);                        // reads back to the same values
@@ -121,6 +122,9 @@ std::vector<std::string> left_out_problems(const RunConfig& config);
 // The task in tasks.language where that language takes tasks of others (env::asked_in), else as it is. Errors: ConfigError if
 // it cannot be asked so.
 env::Task in_language_of(const RunConfig& config, const env::Task& task);
+
+// All tasks in tasks.language; under auto all of them, each in its own. Errors: ConfigError if there is none.
+std::vector<env::Task> tasks_in_language(const RunConfig& config);
 
 // The tasks that the config names. Errors: ConfigError.
 std::vector<env::Task> load_tasks(const RunConfig& config);

@@ -55,6 +55,8 @@ constexpr auto kOtherNames = std::to_array<OtherName>({
     {"lora_rank", "", "all weights are trained; there are no adapters"},
     {"use_peft", "", "all weights are trained; there are no adapters"},
     // Tasks and rollouts.
+    {"system_prompt", "rollout.prompt.system", "or rollout.prompt.system_file"},
+    {"prompt_template", "rollout.prompt.first", "and rollout.prompt.later, which name files"},
     {"dataset_name", "tasks.path", "which holds tasks, not prompts"},
     {"train_files", "tasks.path", "which holds tasks, not prompts"},
     {"train_batch_size", "rollout.tasks_per_step"},

@@ -6,7 +6,8 @@
 #include "policy/hugging_face/hugging_face.h"
 #include "policy/text/tokenizer.h"
 #include "rollout/chat_examples.h"
-#include "rollout/prompt.h"
+#include "rollout/conversation.h"
+#include "rollout/prompt/prompt.h"
 #include "rollout/traces/recipe.h"
 #include "trainer/checkpoint/restore.h"
 #include "trainer/cold_start/learned_rows.h"
@@ -24,8 +25,16 @@ void try_conversations(const RunConfig& config, const std::vector<Task>& tasks,
                        policy::Tokenizer& tokenizer) {
   constexpr size_t kMostRows = 1000;
   std::vector<policy::ChatQuestion> questions;
-  for (const Task& task : tasks)
-    questions.push_back({{{"user", rollout::task_prompt(config.rollout.context.prompt, task)}}, true});
+  const rollout::PromptOptions& prompt = config.rollout.context.prompt;
+  for (const Task& task : tasks) {
+    policy::ChatQuestion question{{}, true};
+    if (const auto system = rollout::system_prompt(prompt, task))
+      question.messages.push_back({"system", *system});
+    question.messages.push_back({"user", rollout::task_prompt(prompt, task)});
+    questions.push_back(std::move(question));
+  }
+  if (!tasks.empty())
+    rollout::opening_ids(policy::ChatFormat(tokenizer), prompt, tasks.front());  // or throws
   if (!config.cold_start.data.empty())
     for (const rollout::ChatExample& example : rollout::read_chat_examples(config.cold_start.data)) {
       if (questions.size() >= tasks.size() + kMostRows) break;

@@ -68,10 +68,22 @@ std::function<void(const ColdStartStats&)> cold_start_bar() {
   };
 }
 
+namespace {
+
+// What is said around tasks and verdicts, unless that is nothing.
+void say_words(const rollout::PromptOptions& prompt) {
+  if (prompt.in_sentences()) say("prompts: whole sentences (rollout.prompt.style)");
+  for (const rollout::OwnWords& own : rollout::own_words(prompt))
+    say("prompts: own words in rollout.prompt.{}, {} bytes", own.option, own.text.size());
+}
+
+}  // namespace
+
 void say_start(const RunConfig& config, const env::Judge& judge, const policy::Communicator& ranks) {
   say("run {} in {}", config.run.name, config.run.path().string());
   say("tasks: {} to learn from, {} held out", tasks_to_learn(config.tasks, judge.tasks()).size(),
       tasks_of_split(judge.tasks(), env::Split::kHeldOut).size());
+  say_words(config.rollout.context.prompt);
   say("judge: sandbox {}", judge.sandbox_level());
   for (const std::string& note : judge.notes()) say("judge: {}", note);
   if (ranks.size() > 1)

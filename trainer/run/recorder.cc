@@ -95,7 +95,8 @@ void StepRecorder::save() {
                .files = {},
                .ranks = {},
                .cold_start = {},
-               .start = run_.start()},
+               .start = run_.start(),
+               .words = words_of(config_)},
               fs::exists(run_.journal()) ? fs::file_size(run_.journal()) : 0);
   step_of_checkpoint_ = steps_done_;
   checkpoint_start_s_ = now_s();

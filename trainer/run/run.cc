@@ -149,7 +149,7 @@ Run::Run(const RunConfig& config, policy::Communicator& ranks)
   }
   forked_ = ranks_.any(start.kind == RunStart::Kind::kFork, "fork");
   if (forked_ || ranks_.any(start.kind == RunStart::Kind::kCheckpoint, "checkpoint")) choose(config, start);
-  if (ranks_.rank() == 0) write_file_atomic(dir_ / "config.yaml", to_yaml(config));
+  if (ranks_.rank() == 0) keep_config(config);
   open_journals();
   spdlog::info("program: {}", start_.dump());
   if (ranks_.rank() > 0) return;
@@ -206,6 +206,21 @@ void Run::choose(const RunConfig& config, const RunStart& start) {
                                 : fmt::format("step {}", manifest.step);
   said_at_start_.push_back(fmt::format("resumes after {}, from {}", place, checkpoint_->dir.string()));
   if (const std::string jump = jump_of_rate(config, manifest); !jump.empty()) said_at_start_.push_back(jump);
+}
+
+// The user's own words are kept as they are now: the run's config names these copies, which lie beside it.
+void Run::keep_config(RunConfig config) const {
+  rollout::PromptOptions& prompt = config.rollout.context.prompt;
+  const auto keep = [&](const char* name, const rollout::PromptTemplate& text, std::string& path) {
+    if (path.empty()) return;
+    path = fmt::format("prompt/{}.txt", name);
+    fs::create_directories(dir_ / "prompt");
+    write_file_atomic(dir_ / path, text.text() + "\n");
+  };
+  keep("system", prompt.system_text, prompt.system_file);
+  keep("first", prompt.first_text, prompt.first);
+  keep("later", prompt.later_text, prompt.later);
+  write_file_atomic(dir_ / "config.yaml", to_yaml(config));
 }
 
 void Run::note_refused(const std::vector<RefusedCheckpoint>& refused) {

@@ -2,6 +2,7 @@
 // A run's directory and its life cycle: what is recorded, when the run stops, what it leaves behind.
 //
 //   config.yaml          the resolved config
+//   prompt/              the files of rollout.prompt as they were, which config.yaml names
 //   run.json             what the newest start was made by, provenance.h
 //   metrics.jsonl        what the first start was made by; then one line per step. A TensorBoard event file
 //                        lies beside it.
@@ -92,6 +93,7 @@ class Run {
  private:
   void make(const RunConfig& config, RunStart::Kind kind);
   void choose(const RunConfig& config, const RunStart& start);
+  void keep_config(RunConfig config) const;
   void note_refused(const std::vector<RefusedCheckpoint>& refused);
   void begin_fork(const RunConfig& config, const std::vector<RefusedCheckpoint>& refused);
   void open_journals();

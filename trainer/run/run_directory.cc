@@ -84,8 +84,9 @@ bool same_folder(const fs::path& a, const fs::path& b) {
 // Refuses to resume or restart a run if results of another config would be lost.
 void check_same_config(const RunConfig& config, const fs::path& dir) {
   if (!fs::exists(dir / "config.yaml")) return;
-  const std::string changes =
-      changed_options(to_map(read_config((dir / "config.yaml").string(), {})), config);
+  const RunConfig before = read_config((dir / "config.yaml").string(), {});
+  std::string changes = changed_options(to_map(before), config);
+  if (changes.empty()) changes = changed_words(words_of(before), config);
   if (!changes.empty())
     throw ConfigError(
         "run.dir: {} holds a run of another config: {}; choose another run.name or run.dir, or pass "

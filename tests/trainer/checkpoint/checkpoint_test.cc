@@ -258,6 +258,11 @@ TEST_F(Checkpoints, OptionsThatChangeWhatIsLearnedAreNamed) {
       read_config("", {"optimizer.lr=1e-3", "run.steps=7", "env.lanes=3", "checkpoint.keep=9"});
   EXPECT_EQ(changed_options(to_map(before), now), "optimizer.lr is 0.001, was 1e-06");
   EXPECT_EQ(changed_options({}, before), "");
+  RunConfig asked = before;  // an older program's prompts were short, and it had no option for them
+  asked.rollout.context.prompt.style = "short";
+  EXPECT_EQ(changed_options({}, asked), "");
+  asked.rollout.context.prompt.style = "sentences";
+  EXPECT_EQ(changed_options({}, asked), "rollout.prompt.style is sentences, was short");
 }
 
 // How a run is saved, and how its ranks watch each other, decides nothing of what is learned.
@@ -283,6 +288,9 @@ TEST_F(Checkpoints, AnotherShapeIsNamed) {
   checkpoint.manifest.parameters = shapes_of(config.model.shape);
   checkpoint.manifest.parameters["model.norm.weight"] = {3};
   EXPECT_EQ(misfit(checkpoint, config), "its model.norm.weight is [3], the model's [128]");
+  checkpoint.manifest.words["first"] = "{problem}";
+  EXPECT_THAT(misfit(checkpoint, config), HasSubstr("rollout.prompt.first is not given now"));
+  checkpoint.manifest.words.clear();
   checkpoint.manifest.tasks = "";
   EXPECT_THAT(misfit(checkpoint, config), HasSubstr("have changed"));
 }

@@ -6,6 +6,7 @@
 #include "rollout/conversation.h"
 #include "tests/env/small_tasks.h"
 #include "tests/trainer/fixtures.h"
+#include "trainer/cold_start/learned_rows.h"
 
 namespace temper::trainer {
 namespace {
@@ -124,6 +125,47 @@ TEST_F(Collecting, WhatJsonCannotHoldOrWasCutIsLeftOut) {
   EXPECT_TRUE(collected.examples.empty());
   EXPECT_EQ(collected.not_text, 1);
   EXPECT_EQ(collected.right, 1);
+}
+
+rollout::PromptOptions own_prompt(const std::string& style) {
+  using rollout::PromptTemplate;
+  using rollout::TemplateKind;
+  rollout::PromptOptions prompt{.style = style};
+  prompt.system_text = PromptTemplate(TemplateKind::kSystem, "You write {language}.", "system");
+  prompt.first_text = PromptTemplate(TemplateKind::kFirst, "Task {name}:\n{question}", "first");
+  prompt.later_text = PromptTemplate(TemplateKind::kLater, "{question}\n{history}", "later");
+  return prompt;
+}
+
+// What is learned from traces is what reinforcement learning asks later, token by token.
+TEST_F(Collecting, ATraceIsAskedAsARolloutAsks) {
+  env::Verdict wrong = env::verdict_of(env::VerdictKind::kFailCompile, "compile_error");
+  traces::Trace trace{.task = "twice", .turns = {}};
+  trace.turns.push_back({code_answer("a"), wrong});
+  trace.turns.push_back({code_answer("y = x + x;"), passed(2)});
+  trace.turns.push_back({code_answer("y = 2 * x;"), passed(3)});
+  for (const rollout::PromptOptions& prompt :
+       {rollout::PromptOptions{}, rollout::PromptOptions{.style = "sentences"}, own_prompt("short"),
+        own_prompt("sentences")}) {
+    rollout::ContextOptions context;
+    context.prompt = prompt;
+    const rollout::ChatExample example = trace_example(trace, tasks[0], prompt, 0.5);
+    const rollout::Trajectory rolled = to_trajectory(trace, tasks[0], tokenizer, context);
+    std::vector<int32_t> written = format.conversation(messages_of(example)).ids;
+    EXPECT_EQ(written, rolled.segments.at(0).ids) << prompt.style;
+  }
+}
+
+TEST_F(Collecting, WhatIsSampledIsKeptInTheWordsInWhichItWasAsked) {
+  for (const char* style : {"short", "sentences"}) {
+    options.context.prompt = own_prompt(style);
+    const rollout::Trajectory trajectory =
+        sampled(0, {{code_answer("a"), failed()}, {code_answer("b"), passed(0.5)}});
+    const Collected collected = select({trajectory});
+    ASSERT_EQ(collected.examples.size(), 1u);
+    EXPECT_EQ(collected.examples[0].messages.at(0).content, "You write C++.");
+    EXPECT_EQ(format.conversation(messages_of(collected.examples[0])).ids, trajectory.segments.at(0).ids);
+  }
 }
 
 TEST(NormalisedCode, ForgetsLayoutAndCommentsAlone) {

@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "policy/text/tokenizer.h"
+#include "trainer/config/prompt_style.h"
 
 namespace temper::trainer {
 namespace {
@@ -129,6 +131,77 @@ TEST(Config, RefusesMoreTasksPerStepThanThereAre) {
     EXPECT_THAT(e.what(), AllOf(HasSubstr("rollout.tasks_per_step: 3 is more than the 2 tasks to learn from"),
                                 HasSubstr("eval.split: no task of tasks.path env/tasks is heldout")));
   }
+}
+
+class OwnPrompts : public testing::Test {
+ protected:
+  OwnPrompts() { fs::create_directories(dir_); }
+  ~OwnPrompts() override { fs::remove_all(dir_); }
+  std::string file(const std::string& name, const std::string& text) const {
+    write_file((dir_ / name).string(), text);
+    return (dir_ / name).string();
+  }
+  const fs::path dir_ = fs::temp_directory_path() / fmt::format("temper_own_prompts_{}", ::getpid());
+};
+
+TEST_F(OwnPrompts, AFieldThatNobodyKnowsIsNamedWithRunFileOptionTextAndLine) {
+  file("first.txt", "{problem}\n{problen}");
+  const std::string run =
+      file("run.yaml", "rollout:\n  prompt:\n    first: first.txt\n    system: 'You are {x}'\n");
+  const std::string why = error_of(run, {});
+  EXPECT_THAT(why, HasSubstr("run.yaml:3: rollout.prompt.first: " + (dir_ / "first.txt").string() +
+                             ":2: {problen} is no field; did you mean problem?"));
+  EXPECT_THAT(why, HasSubstr("run.yaml:4: rollout.prompt.system: text:1: {x} is no field"));
+}
+
+TEST_F(OwnPrompts, APathInARunFileIsAlsoLookedForBesideIt) {
+  file("first.txt", "beside {problem}");
+  const std::string run = file("run.yaml", "rollout: {prompt: {first: first.txt}}\n");
+  EXPECT_EQ(read_config(run, {}).rollout.context.prompt.first_text.text(), "beside {problem}");
+  EXPECT_THAT(error_of(run, {"rollout.prompt.first=first.txt"}), HasSubstr("first.txt: no such file"));
+  EXPECT_THAT(error_of(run, {"rollout.prompt.later=later.txt"}),
+              HasSubstr("command line: rollout.prompt.later: later.txt: no such file"));
+  const std::string lost = file("lost.yaml", "rollout: {prompt: {later: later.txt}}\n");
+  EXPECT_THAT(error_of(lost, {}), HasSubstr("later.txt: no such file here, nor beside " + lost));
+  EXPECT_THAT(error_of("", {"rollout.prompt.system=a", "rollout.prompt.system_file=" + run}),
+              HasSubstr("rollout.prompt.system_file is given too"));
+}
+
+TEST_F(OwnPrompts, TheStyleIsDecidedByTheModel) {
+  const auto style = [](const std::vector<std::string>& words) {
+    RunConfig config = read_config("", words);
+    decide_prompt_style(config);
+    return config.rollout.context.prompt.style;
+  };
+  const std::string path = "model.path=" + dir_.string();
+  EXPECT_EQ(style({}), "short");
+  EXPECT_EQ(style({"model.path=models/Qwen3-8B"}), "sentences");
+  file("config.json", "{}");
+  EXPECT_EQ(style({path}), "sentences");
+  policy::Tokenizer::train({"a b c d e f g h i j k l m n o p"}, 300).save(dir_);
+  EXPECT_EQ(style({path}), "short");
+  EXPECT_EQ(style({path, "rollout.prompt.style=sentences"}), "sentences");
+  file("tokenizer_config.json", "[");
+  EXPECT_EQ(style({path}), "sentences");
+}
+
+TEST(Config, ALanguageThatNoTaskIsInNamesThoseThatThereAre) {
+  const auto why = [](const std::string& path) {
+    try {
+      load_tasks(read_config("", {"tasks.path=" + path, "tasks.language=triton"}));
+    } catch (const ConfigError& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_THAT(why(TEMPER_SOURCE_DIR "/env/tasks/cpp"), HasSubstr("is triton; there are tasks in: cpp"));
+  const fs::path problem = fs::temp_directory_path() / fmt::format("1_A_{}.py", ::getpid());
+  write_file(problem,
+             "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x\n\n"
+             "def get_inputs():\n    return [torch.rand(4)]\n\ndef get_init_inputs():\n    return []\n");
+  EXPECT_THAT(why(problem.string()), AllOf(HasSubstr("there are tasks in: kernelbench"),
+                                           HasSubstr("take tasks.language=kernelbench")));
+  fs::remove(problem);
 }
 
 }  // namespace

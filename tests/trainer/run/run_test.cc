@@ -55,6 +55,33 @@ TEST_F(RunDirectory, HoldsTheConfigAndWhatIsRecorded) {
   EXPECT_TRUE(fs::exists(dir / "log" / "rank_0.txt"));
 }
 
+// A run's own words last as long as the run, wherever it is moved.
+TEST_F(RunDirectory, KeepsTheWordsOfPromptsBesideItsConfig) {
+  const fs::path first = root_ / "first.txt";
+  write_file(first, "{problem}\nin {language}\n");
+  const std::vector<std::string> words = {"rollout.prompt.first=" + first.string(),
+                                          "rollout.prompt.system=Write {language}.",
+                                          "run.dir=" + config_.run.dir};
+  config_ = read_config("", words);
+  temper::trainer::Run(config_).record(1, {{"a", 1}}, {});
+  const fs::path moved = root_ / "moved";
+  fs::rename(config_.run.dir, moved);
+  const RunConfig kept = read_config((moved / "config.yaml").string(), {});
+  EXPECT_EQ(kept.rollout.context.prompt.first, (moved / "prompt/first.txt").string());
+  EXPECT_EQ(words_of(kept), words_of(config_));
+  EXPECT_EQ(words_of(kept).size(), 2u);
+  fs::rename(moved, config_.run.dir);
+  EXPECT_EQ(error_of_check<std::exception>(), "no error");
+  write_file(first, "{problem}\nin plain {language}\n");
+  config_ = read_config("", words);
+  EXPECT_THAT(error_of_check<ConfigError>(), HasSubstr("rollout.prompt.first: " + first.string() +
+                                                       " is not what the run began with: line 2 is 'in plain "
+                                                       "{language}', was 'in {language}'"));
+  write_file(first, "{problem}\nin {language}\n");
+  config_ = read_config("", {words[0], words[2]});
+  EXPECT_THAT(error_of_check<ConfigError>(), HasSubstr("rollout.prompt.system is not given now"));
+}
+
 TEST_F(RunDirectory, LeavesNothingWhereNoStepWasRecorded) {
   temper::trainer::Run(config_).record(0, {{"a", 1}});
   EXPECT_FALSE(fs::exists(config_.run.dir));

@@ -67,6 +67,10 @@ int run_collect(const CollectWords& words, const RunConfig& config, Communicator
   connect_devices(config.model, ranks);
   policy::use_threads(config.run.threads);
   if (words.traces) {
+    if (!config.rollout.context.prompt.in_sentences())
+      say("asked in the short form of new policies; model.path=DIR or rollout.prompt.style=sentences asks as "
+          "a published "
+          "model is asked");
     env::Judge judge(config.env, asked_tasks(config, words));
     write_examples(words.out, collect_traces(judge, config, ranks, progress_bar("corpus")), ranks);
     return kExitOk;

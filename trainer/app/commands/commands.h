@@ -34,7 +34,8 @@ void add_version(CLI::App& app, int& exit_code);
 struct ConfigWords {
   std::string path;
   std::vector<std::string> overrides;
-  RunConfig read() const;
+  // With everything decided that the model decides; `model`, unless it is empty, in place of model.path.
+  RunConfig read(const std::string& model = "") const;
 };
 // Reads the config of a command that needs model.path, which may name a run (trainer/checkpoint/find_model.h).
 RunConfig read_with_model(const ConfigWords& words);

@@ -6,8 +6,8 @@
 #include "policy/chat/chat_format.h"
 #include "policy/chat/choice.h"
 #include "policy/threads.h"
+#include "rollout/conversation.h"
 #include "rollout/generator.h"
-#include "rollout/prompt.h"
 #include "trainer/app/chat/template_renderer.h"
 #include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
@@ -30,10 +30,9 @@ std::vector<int32_t> prompt_ids(const GenerateWords& words, const policy::ChatFo
   if (words.task.empty() == words.prompt.empty())
     throw ConfigError("generate: give either a prompt or --task NAME");
   if (words.task.empty()) return format.first_turn(words.prompt == "-" ? read_input("-") : words.prompt);
-  const RunConfig config = words.config.read();
-  return format.first_turn(
-      rollout::task_prompt(config.rollout.context.prompt,
-                           in_language_of(config, env::find_task(load_all_tasks(config), words.task))));
+  const RunConfig config = words.config.read(words.model);
+  return rollout::opening_ids(format, config.rollout.context.prompt,
+                              in_language_of(config, env::find_task(load_all_tasks(config), words.task)));
 }
 
 std::vector<std::string> generate(Model& model, const GenerateWords& words) {

@@ -6,8 +6,9 @@
 #include "base/error.h"
 #include "base/input/near_names.h"
 #include "base/input/printable.h"
-#include "env/languages/language.h"
+#include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
+#include "trainer/app/commands/prompts.h"
 
 namespace temper::trainer {
 
@@ -25,9 +26,7 @@ bool matches(const Task& task, const std::vector<std::string>& patterns) {
 }
 
 std::vector<Task> tasks_found(const RunConfig& config, const std::vector<std::string>& patterns) {
-  std::vector<Task> tasks = load_all_tasks(config);
-  if (config.tasks.language != "auto")
-    tasks = env::tasks_in(env::find_language(config.tasks.language), tasks);
+  std::vector<Task> tasks = tasks_in_language(config);
   std::vector<std::string> names;
   for (const Task& task : tasks) names.push_back(task.name);
   std::erase_if(tasks, [&](const Task& task) {
@@ -59,15 +58,31 @@ void print_lines(const std::vector<Task>& tasks) {
             .dump());
 }
 
-int run_tasks(const ConfigWords& words, bool json) {
-  ConfigWords options;
+// The one whose name is typed in full is meant alone.
+std::vector<Task> asked(std::vector<Task> tasks, const std::vector<std::string>& patterns) {
+  if (patterns.size() == 1 && std::ranges::count(tasks, patterns[0], &Task::name) == 1)
+    std::erase_if(tasks, [&](const Task& task) { return task.name != patterns[0]; });
+  return tasks;
+}
+
+struct TaskWords {
+  ConfigWords config;
+  PromptWords prompt;
+  bool prints_prompts = false;
+};
+
+int run_tasks(const TaskWords& words) {
+  ConfigWords options{.path = words.config.path, .overrides = {}};
   std::vector<std::string> patterns;
-  for (const std::string& word : words.overrides)
+  for (const std::string& word : words.config.overrides)
     (word.find('=') == std::string::npos ? patterns : options.overrides).push_back(word);
   const RunConfig config = options.read();
   for (const std::string& note : left_out_problems(config)) fmt::print(stderr, "left out: {}\n", note);
   const std::vector<Task> tasks = tasks_found(config, patterns);
-  json ? print_lines(tasks) : print_table(tasks);
+  if (words.prints_prompts || !words.prompt.verdict.empty())
+    print_prompts(config, asked(tasks, patterns), words.prompt);
+  else
+    words.prompt.json ? print_lines(tasks) : print_table(tasks);
   return kExitOk;
 }
 
@@ -76,13 +91,23 @@ int run_tasks(const ConfigWords& words, bool json) {
 void add_tasks(CLI::App& app, int& exit_code) {
   auto* command =
       app.add_subcommand("tasks", "list tasks: name, language, family, and whether it is held out");
-  const auto words = std::make_shared<ConfigWords>();
-  const auto json = std::make_shared<bool>(false);
-  declare_overrides(*command, *words);
+  const auto words = std::make_shared<TaskWords>();
+  declare_overrides(*command, words->config);
   command->get_option("overrides")
       ->description("options (tasks.path=DIR), and words that name, family, language or split must hold");
-  command->add_flag("--json", *json, "a line of JSON for each");
-  command->callback([=, &exit_code] { exit_code = run_tasks(*words, *json); });
+  command
+      ->add_option("--config", words->config.path, "options of a run, as YAML; key=value words come on top")
+      ->transform(path_word());
+  command->add_flag("--json", words->prompt.json, "a line of JSON for each");
+  command->add_flag(
+      "--prompt", words->prints_prompts,
+      "print the messages that a policy is asked with; with model.path also as its chat template has "
+      "them, with the number of tokens");
+  command
+      ->add_option("--verdict", words->prompt.verdict,
+                   "as --prompt, and the message after an answer with such a verdict, as an example")
+      ->check(one_of(example_verdicts()));
+  command->callback([=, &exit_code] { exit_code = run_tasks(*words); });
 }
 
 }  // namespace temper::trainer

@@ -11,6 +11,7 @@
 #include "trainer/app/commands/commands.h"
 #include "trainer/app/help.h"
 #include "trainer/checkpoint/find_model.h"
+#include "trainer/config/prompt_style.h"
 #include "trainer/run/console.h"
 #include "trainer/run/interrupted.h"
 
@@ -66,8 +67,10 @@ std::string options_footer(const std::string& command) {
 
 }  // namespace
 
-RunConfig ConfigWords::read() const {
+RunConfig ConfigWords::read(const std::string& model) const {
   RunConfig config = read_config(path, overrides);
+  if (!model.empty()) config.model.path = model;
+  decide_prompt_style(config);
   config.model.renderer = &chat_renderer();
   return config;
 }

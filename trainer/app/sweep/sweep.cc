@@ -195,7 +195,7 @@ std::string name_of(const Settings& settings) {
 bool is_of_the_start(const std::string& key) {
   if (key == "env.judge" || key == "tasks.order" || key == "tasks.least_weight") return false;
   if (key == "run.threads") return true;
-  for (const char* section : {"model.", "tasks.", "env.", "traces.", "cold_start."})
+  for (const char* section : {"model.", "tasks.", "env.", "traces.", "cold_start.", "rollout.prompt."})
     if (key.starts_with(section)) return true;
   return false;
 }

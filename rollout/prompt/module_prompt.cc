@@ -1,4 +1,4 @@
-#include "rollout/prompt.h"
+#include "rollout/prompt/module_prompt.h"
 
 #include <fmt/format.h>
 
@@ -78,30 +78,26 @@ class ModelNew(nn.Module):
         return y
 )";
 
-bool in_triton(const PromptOptions& options) {
-  return options.kernels == "triton" || (options.kernels == "auto" && options.rule == "drkernel");
-}
-
 std::string fenced(const std::string& code) {
   return fmt::format("```python\n{}{}```\n", code, code.ends_with('\n') ? "" : "\n");
 }
 
-std::string statement(const PromptOptions& options) {
+std::string statement(const ModuleWords& words) {
   const std::string how =
-      in_triton(options) ? "in Triton" : "in CUDA C++, compiled by torch.utils.cpp_extension.load_inline";
+      words.in_triton ? "in Triton" : "in CUDA C++, compiled by torch.utils.cpp_extension.load_inline";
   std::string text = fmt::format(
       "Below is a PyTorch module, `Model`. Write `ModelNew`, which computes the same and is faster, with "
       "kernels of "
       "your own {}.\n",
       how);
-  if (options.rule == "drkernel")
+  if (words.rule == "drkernel")
     return text +
            "The kernels have to take over the work that takes the time: a small kernel beside operators that "
            "PyTorch "
            "still computes gains nothing. Your answer is compiled, checked against `Model`, timed and "
            "profiled. You "
            "see what came of it, and can then improve on it.\n";
-  if (options.rule == "kevin")
+  if (words.rule == "kevin")
     return text +
            "Your answer is compiled, checked against `Model` and timed. You see the errors or the speedup, "
            "and can "
@@ -110,65 +106,45 @@ std::string statement(const PromptOptions& options) {
          "Which operators you replace, fuse or leave to PyTorch is up to you, and so is the algorithm.\n";
 }
 
-std::string example(const PromptOptions& options) {
+std::string example(const ModuleWords& words) {
   return fmt::format("\nFor instance, this module\n\n{}\ncan be replaced by\n\n{}", fenced(kModel),
-                     fenced(in_triton(options) ? kInTriton : kInCuda));
+                     fenced(words.in_triton ? kInTriton : kInCuda));
 }
 
-const char* type_words(const std::string& precision) {
-  if (precision == "bf16") return "torch.bfloat16";
-  return precision == "fp16" ? "torch.float16" : "torch.float32";
-}
+// What a module's interface has to be.
+constexpr const char* kInterface =
+    "`ModelNew` takes the arguments of `Model`, in its constructor and in `forward`, and returns tensors of "
+    "the same "
+    "shapes and types. Its parameters and buffers have the names and shapes of those of `Model`, because "
+    "they are "
+    "loaded by name.";
 
-std::string instruction(const PromptOptions& options) {
-  const bool thinks = options.rule == "drkernel" || options.rule == "kevin";
+std::string instruction(const ModuleWords& words) {
+  const bool thinks = words.rule == "drkernel" || words.rule == "kevin";
   return fmt::format(
-      "{}`ModelNew` takes the arguments of `Model`, in its constructor and in `forward`, and returns tensors "
-      "of the "
-      "same shapes and types. Its parameters and buffers have the names and shapes of those of `Model`, "
-      "because they "
-      "are loaded by name. {} one code block that can be imported as it is, without tests.\n",
-      thinks ? "Think first about what bounds the time, and how the work is best divided. " : "",
+      "{}{} {} one code block that can be imported as it is, without tests.\n",
+      thinks ? "Think first about what bounds the time, and how the work is best divided. " : "", kInterface,
       thinks ? "End with" : "Answer with");
-}
-
-bool has_example(const PromptOptions& options) { return options.rule != "zero_shot"; }
-
-std::string asked(const PromptOptions& options, const env::Task& task, bool with_example) {
-  return statement(options) + (with_example ? example(options) : "") +
-         fmt::format("\nThe module to replace:\n\n{}\nAll floating-point tensors are {}.\n\n",
-                     fenced(task.reference), type_words(task.module->precision)) +
-         instruction(options);
-}
-
-bool is_plain(const PromptOptions& options, const env::Task& task) {
-  return options.rule == "plain" || !task.module;
 }
 
 }  // namespace
 
-void PromptOptions::visit(OptionVisitor& v) {
-  v.option(
-      "rule", rule,
-      {.help =
-           "how problems in PyTorch are asked. plain: the source and what to define; zero_shot, one_shot: as "
-           "KernelBench does; drkernel: for kernels that take over the time, in several turns; kevin: in "
-           "several turns, with the example in the first row alone",
-       .choices = {"plain", "zero_shot", "one_shot", "drkernel", "kevin"}});
-  v.option(
-      "kernels", kernels,
-      {.help =
-           "what these rules ask kernels to be written in; auto is triton for drkernel, cuda for the others",
-       .choices = {"auto", "cuda", "triton"}});
+std::string precision_word(const std::string& precision) {
+  if (precision == "bf16") return "bfloat16";
+  return precision == "fp16" ? "float16" : "float32";
 }
 
-std::string task_prompt(const PromptOptions& options, const env::Task& task) {
-  return is_plain(options, task) ? task.prompt() : asked(options, task, has_example(options));
+std::string module_prompt(const ModuleWords& words, const env::Task& task, bool later) {
+  const bool with_example = words.rule != "zero_shot" && !(later && words.rule == "kevin");
+  return statement(words) + (with_example ? example(words) : "") +
+         fmt::format("\nThe module to replace:\n\n{}\nAll floating-point tensors are torch.{}.\n\n",
+                     fenced(task.reference), precision_word(task.module->precision)) +
+         instruction(words);
 }
 
-std::string later_task_prompt(const PromptOptions& options, const env::Task& task) {
-  if (is_plain(options, task)) return task.prompt();
-  return asked(options, task, has_example(options) && options.rule != "kevin");
+std::string module_rules(const env::Task& task) {
+  return fmt::format("All floating-point tensors are torch.{}. {}", precision_word(task.module->precision),
+                     kInterface);
 }
 
 }  // namespace temper::rollout
