@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "env/plan/triton/python.h"
 #include "trainer/app/chat/template_renderer.h"
 #include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
@@ -69,6 +70,7 @@ std::string options_footer(const std::string& command) {
 RunConfig ConfigWords::read() const {
   RunConfig config = read_config(path, overrides);
   config.model.renderer = &chat_renderer();
+  config.cold_start.pythons = env::python_places(config.env.python);
   return config;
 }
 
