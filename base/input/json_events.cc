@@ -52,9 +52,9 @@ std::string JsonEvents::place(size_t position, const std::string& token) const {
   return fmt::format("byte {}, at '{}'", position, printable(token));
 }
 
-// A text is read character by character, so that one that is cut off or broken ends with the byte at fault.
-bool JsonEvents::parse_error(size_t position, const std::string& token, const nlohmann::detail::exception&) {
-  if (token.starts_with('"') && valid_utf8_prefix(token) < token.size())
+bool JsonEvents::parse_error(size_t position, const std::string& token,
+                             const nlohmann::detail::exception& e) {
+  if (std::string_view(e.what()).find("ill-formed UTF-8") != std::string_view::npos)
     throw ConfigError("{} is not valid UTF-8: {}", where_, place(position, token));
   throw ConfigError("{} is not {}: {}", where_, format_, place(position, token));
 }

@@ -21,13 +21,12 @@ std::string lines_of(const ConversationSource& source) {
 
 FUZZ_TARGET(conversations) {
   static fuzz::ScratchFile file("data"), again("again.jsonl");
+  const std::string path = file.holding(bytes);
   std::string lines;
-  if (!fuzz::taken([&] { lines = lines_of({.path = file.holding(bytes)}); })) {
-    fuzz::taken([&] {
-      lines_of(
-          {.path = file.holding(bytes), .fields = {.prompt = "a.b", .completion = "c.0", .weight = "d"}});
-    });
-    fuzz::taken([&] { lines_of({.path = file.holding(bytes), .fields = {.messages = "a.b"}}); });
+  if (!fuzz::taken([&] { lines = lines_of({.path = path}); })) {
+    fuzz::taken(
+        [&] { lines_of({.path = path, .fields = {.prompt = "a.b", .completion = "c.0", .weight = "d"}}); });
+    fuzz::taken([&] { lines_of({.path = path, .fields = {.messages = "a.b"}}); });
     return;
   }
   TEMPER_CHECK(lines_of({.path = again.holding(lines)}) == lines);

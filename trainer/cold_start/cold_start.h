@@ -24,7 +24,7 @@ namespace temper::trainer {
 struct ColdStartOptions {
   int64_t epochs = 4;     // 0: no cold start
   std::string data = "";  // file or folder of conversations; if empty, a new policy learns from traces
-  DataFields fields;
+  DataFields fields = {};
   int64_t max_tokens = 0;          // length limit of a conversation; 0 for the model's longest sequence
   int64_t checkpoint_every = 500;  // updates; 0 saves only when interrupted
   int64_t batch_tokens = 8192;     // size of one update

@@ -16,7 +16,7 @@
 namespace temper {
 namespace {
 
-constexpr int kNoPyarrow = 77, kNoParquet = 78;  // the program's exit codes
+constexpr int kNoParquet = 78;  // the program's exit code for a file that pyarrow does not read
 
 // Argument: the file. The working directory is no place for modules.
 constexpr const char* kProgram = R"(

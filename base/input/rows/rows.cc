@@ -51,6 +51,8 @@ void refuse_foreign(RowCursor& cursor, const std::string& name, bool packed) {
   if (const std::string what = foreign_file(front, name); !what.empty()) throw FileFault(what);
 }
 
+std::string_view first_word(std::string_view text) { return text.substr(0, text.find_first_of(" \t\r\n")); }
+
 // To the next value. False: the file ends.
 bool find_value(RowCursor& cursor) {
   for (;; cursor.advance()) {
@@ -60,7 +62,7 @@ bool find_value(RowCursor& cursor) {
     if (c != ' ' && c != '\t' && c != '\r' && c != '\n' && c != '\0')
       throw ConfigError(
           "it is not JSON: it begins with '{}'; must be a JSON object a line, or a list of objects in a file",
-          printable(cursor.front(8)));
+          printable(first_word(cursor.front(8))));
   }
 }
 

@@ -173,7 +173,9 @@ TEST_F(Conversations, AFaultIsNamedWithItsPlaceInEachLayout) {
       const std::string said = fault_of(
           {.path = file(layout.write({form.row, bad, form.row}), layout.name), .fields = form.fields});
       EXPECT_THAT(said, testing::StartsWith(std::string(layout.name) + ":"));
-      if (line_of.contains(layout.name)) EXPECT_THAT(said, HasSubstr(":" + line_of.at(layout.name) + ": "));
+      if (line_of.contains(layout.name)) {
+        EXPECT_THAT(said, HasSubstr(":" + line_of.at(layout.name) + ": "));
+      }
       EXPECT_THAT(said, testing::ContainsRegex(
                             "(content|value|completion|output|extra_info.answer) is 7: must be a"));
     }
