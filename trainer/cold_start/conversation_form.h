@@ -1,14 +1,16 @@
 #pragma once
 // How rows of data hold conversations. The first row of a file tells, and all others must be like it.
 //
-//   messages    {"messages": [{"role": "user", "content": "…"}, {"role": "assistant", "content": "…", "weight": 0.5}]}
+//   messages    {"messages": [{"role": "user", "content": "…"},
+//                              {"role": "assistant", "content": "…", "weight": 0.5}]}
 //   ShareGPT    {"conversations": [{"from": "human", "value": "…"}, {"from": "gpt", "value": "…"}]}
-//   prompt + completion    {"prompt": "…", "completion": "…"}, each a text or messages; also question, query, input and response,
-//                          answer, output
-//   alpaca      {"instruction": "…", "input": "…", "output": "…"}; also context and response
+//   prompt + completion    {"prompt": "…", "completion": "…"}, each a text or messages; also question, query,
+//                          input and response, answer, output
+//   alpaca      {"instruction": "…", "input": "…", "output": "…"}; also context, and completion's other names
 //
-// A row's `system` or `system_prompt` is the system message of a conversation that has none. Its `weight` counts its answers more or
-// less. Other keys are ignored, but for those that say that the row is not to be learned so: tools, label: false, history.
+// A row's `system` or `system_prompt` is the system message of a conversation that has none. Its `weight` counts
+// its answers more or less. Other keys are ignored, but for those that say that the row is not to be learned so:
+// tools, label: false, history.
 
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// Conversations to learn from, out of a file or a folder of files: rows as base/input/rows/rows.h reads them, in a form that
-// trainer/cold_start/conversation_form.h knows.
+// Conversations to learn from, out of a file or a folder of files: rows as base/input/rows/rows.h reads them, in a
+// form that trainer/cold_start/conversation_form.h knows.
 
 #include <cstdint>
 #include <functional>
@@ -28,7 +28,8 @@ struct ConversationFacts {
   std::string first = "";  // messages of the first conversation: "user 12, assistant 30*"
 
   int64_t files() const;
-  // "8917 conversations from DIR (2 files), messages (messages: role, content); left out: 3 longer than 1024 tokens, README.md"
+  // "8917 conversations from DIR (2 files), messages (messages: role, content); left out: 3 longer than 1024
+  // tokens, README.md"
   std::string line(const std::string& path, int64_t too_long, int64_t max_tokens) const;
   std::string first_line() const;
 };
@@ -36,8 +37,8 @@ struct ConversationFacts {
 // False: no more are wanted.
 using TakeConversation = std::function<bool(rollout::ChatExample&&)>;
 
-// Each conversation in turn; memory holds one. Errors: ConfigError naming file, line and field; each file must hold a conversation.
-// WorldError where the machine fails.
+// Each conversation in turn; memory holds one. Errors: ConfigError naming file, line and field; each file must
+// hold a conversation. WorldError where the machine fails.
 ConversationFacts read_conversations(const ConversationSource& source, const TakeConversation& take);
 
 // The same, many at a time.

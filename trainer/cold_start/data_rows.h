@@ -12,9 +12,10 @@ struct DataRows {
   int64_t longest = 0;  // tokens
 };
 
-// Reads the file or folder once; a batch of texts at a time is in memory beside the rows. Conversations of more than `max_tokens` are
-// left out and counted. `keep` false: the rows are counted and let go. Errors: as read_conversations, and ConfigError naming the place of
-// a conversation that the chat format does not write, or if all are too long.
+// Reads the file or folder once; a batch of texts at a time is in memory beside the rows. Conversations of more
+// than `max_tokens` are left out and counted. `keep` false: the rows are counted and let go. Errors: as
+// read_conversations, and ConfigError naming the place of a conversation that the chat format does not write, or
+// if all are too long.
 DataRows rows_of_data(const ConversationSource& source, const policy::Tokenizer& tokenizer,
                       int64_t max_tokens, bool keep = true);
 

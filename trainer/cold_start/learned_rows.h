@@ -53,7 +53,8 @@ struct TraceRowOptions {
 LearnedRows rows_of_traces(const std::vector<traces::Trace>& traces, const std::vector<env::Task>& tasks,
                            const policy::Tokenizer& tokenizer, const TraceRowOptions& options);
 
-// Those of more than `max_tokens` are left out. Errors: ConfigError naming the place of one that the chat format does not write.
+// Those of more than `max_tokens` are left out. Errors: ConfigError naming the place of one that the chat format
+// does not write.
 LearnedRows rows_of_examples(const std::vector<rollout::ChatExample>& examples,
                              const policy::Tokenizer& tokenizer, int64_t max_tokens);
 

@@ -29,8 +29,9 @@ class DescriptorBytes : public ByteSource {
   int fd_;
 };
 
-// What gzip made, of one part or of several one behind another (RFC 1952). Memory: some 100 KiB. Errors: ConfigError where it is
-// damaged, not whole, has more behind it, or unpacks to far more than data do, which is how a small file fills a machine.
+// What gzip made, of one part or of several one behind another (RFC 1952). Memory: some 100 KiB. Errors:
+// ConfigError where it is damaged, not whole, has more behind it, or unpacks to far more than data do, which is
+// how a small file fills a machine.
 class GzipBytes : public ByteSource {
  public:
   explicit GzipBytes(int fd);

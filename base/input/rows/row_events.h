@@ -13,14 +13,16 @@
 
 namespace temper {
 
-// Objects are rows, and so are those of an outermost list. An outermost object that has a list of objects under one of `lists` holds
-// rows there, and beside it no other list of objects. `take` gets each row and the line on which it begins.
+// Objects are rows, and so are those of an outermost list. An outermost object that has a list of objects under
+// one of `lists` holds rows there, and beside it no other list of objects. `take` gets each row and the line on
+// which it begins.
 class RowEvents : public JsonEvents {
  public:
   using Take = std::function<void(nlohmann::json&&, int64_t line)>;
   RowEvents(RowCursor& cursor, const JsonLimits& limits, std::set<std::string> lists, Take take);
 
-  // One outermost value, which begins where the cursor is. Errors: ConfigError for one behind an object that holds rows.
+  // One outermost value, which begins where the cursor is. Errors: ConfigError for one behind an object that holds
+  // rows.
   void read_value();
   // The line on which the row begins that is being read, or else the present one.
   int64_t line() const { return tree_ ? begin_ : cursor_.line(); }

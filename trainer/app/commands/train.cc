@@ -36,8 +36,9 @@ void say_data(const CheckedData& data) {
   for (const std::string& line : data.lines) say_beside(line);
 }
 
-// Makes all checks that are possible before anything is begun, and plans what the run will take. `goes_on` says that
-// there is a checkpoint to resume from, so that the other checks passed at the run's first start. `tells`: says what data are there.
+// Makes all checks that are possible before anything is begun, and plans what the run will take. `goes_on` says
+// that there is a checkpoint to resume from, so that the other checks passed at the run's first start. `tells`:
+// says what data are there.
 Plan check_and_plan(RunConfig& config, Communicator& ranks, bool goes_on, bool tells) {
   share_machine(config, ranks);
   const policy::ModelConfig shape = starting_shape(config);
