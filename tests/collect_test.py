@@ -1,5 +1,6 @@
 """Samples, keeps what passes, learns it, samples again, by the built program: python3 tests/collect_test.py build"""
 
+import gzip
 import json
 import subprocess
 import tempfile
@@ -8,6 +9,11 @@ from pathlib import Path
 
 import jobs
 from jobs import TAUGHT, json_lines, taught, temper_words
+
+
+# One that the grammar has no conversations for.
+OWN_TASK = ("- {name: my_add, reference: x + y, inputs: {x: [n], y: [n]}, outputs: {z: [n]}, check: [{n: 3}, {n: 17}], "
+            "timed: {n: 65536}}\n")
 
 
 def temper(command, *words):
@@ -61,12 +67,50 @@ class CollectTrainCollect(unittest.TestCase):
         text = self.expect(2, "collect", *words, "--out", self.dir / "missing/out.jsonl")
         self.assertIn("which is not a folder", text)
 
+    def test_the_grammars_conversations_may_be_none(self):
+        tasks, out = self.dir / "own.yaml", self.dir / "none.jsonl"
+        tasks.write_text(OWN_TASK)
+        text = self.expect(1, "collect", "--traces", "--out", out, f"tasks.path={tasks}", "tasks.names=[]")
+        self.assertIn("nothing is kept", text)
+        self.assertFalse(out.exists())
+        self.expect(0, "collect", "--traces", "--out", out, "traces.conversations=4")
+        self.assertGreater(len(json_lines(out)), 0)
+
+    def test_a_plan_says_what_the_data_are(self):
+        data = self.dir / "data"
+        data.mkdir()
+        share = {"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "bc"}]}
+        long = {"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "word " * 2000}]}
+        (data / "a.json.gz").write_bytes(gzip.compress(json.dumps([share, long, share], indent=1).encode()))
+        (data / "b.jsonl").write_text('{"instruction": "a", "input": "", "output": "b"}\n')
+        (data / "notes.txt").write_text("words")
+        line = (f"data: 3 conversations from {data} (2 files), ShareGPT (conversations: from, value) in a.json.gz, "
+                "alpaca (instruction, input on a line of its own, output) in b.jsonl; "
+                "left out: 1 longer than 1024 tokens, notes.txt\n")
+        text = self.learn(data, "--dry-run")
+        self.assertIn(line, text)
+        self.assertIn("data: the first conversation, in characters: user 1, assistant 2*; what has a * is learned\n", text)
+        self.assertFalse((self.dir / "run").exists())
+        self.assertIn(line, self.learn(data, "cold_start.epochs=1", "cold_start.optimizer.lr=1e-9"))
+
+    def test_fields_of_ones_own(self):
+        data = self.dir / "data.jsonl"
+        data.write_text(json.dumps({"prompt": [{"role": "user", "content": "a"}], "extra_info": {"answer": "b"}}) + "\n")
+        self.assertIn(f"{data}:1: it has no form that is known", self.learn(data, "--dry-run", code=2))
+        text = self.learn(data, "--dry-run", "cold_start.fields.completion=extra_info.answer")
+        self.assertIn(f"data: 1 conversations from {data}, prompt + completion (prompt, extra_info.answer)\n", text)
+        text = self.learn(data, "--dry-run", "cold_start.fields.completion=extra_info.answers", code=2)
+        self.assertIn(f"{data}:1: it has no field extra_info.answers, which cold_start.fields.completion names; "
+                      "its fields are extra_info.answer, prompt", text)
+        text = self.learn(data, "--dry-run", "cold_start.fields.completion=x", "cold_start.fields.messages=y", code=2)
+        self.assertIn("cold_start.fields.messages: ", text)
+
     def test_a_broken_line_is_named_before_anything_is_begun(self):
         data = self.dir / "data.jsonl"
         good = {"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}
-        bad = {"messages": [{"role": "human", "content": "a"}]}
+        bad = {"messages": [{"role": "bot", "content": "a"}]}
         data.write_text(json.dumps(good) + "\n" + json.dumps(bad) + "\n")
-        self.assertIn(f"{data}:2: message 1: role is 'human': must be system, user or assistant", self.learn(data, code=2))
+        self.assertIn(f"{data}:2: message 1: role is 'bot': must be system, user (human) or assistant (gpt)", self.learn(data, code=2))
         good["messages"][1]["content"] = "word " * 2000
         data.write_text(json.dumps(good) + "\n")
         self.assertRegex(self.learn(data, code=2), rf"{data}:1: the conversation has \d+ tokens: must have at most 1024")

@@ -1,10 +1,9 @@
 #include "base/input/json.h"
 
-#include <vector>
-
 #include "base/error.h"
 #include "base/input/file.h"
 #include "base/input/json_events.h"
+#include "base/input/json_tree.h"
 #include "base/input/printable.h"
 
 namespace temper {
@@ -15,35 +14,16 @@ using Json = nlohmann::json;
 class Tree : public JsonEvents {
  public:
   Tree(const std::string& where, const JsonLimits& limits)
-      : JsonEvents(where, limits.depth), left_(limits.values) {}
-  Json take() { return std::move(root_); }
+      : JsonEvents(where, limits.depth), tree_(where, limits.values) {}
+  Json take() { return tree_.take(); }
 
  private:
-  void on_key(std::string& name) override {
-    auto& object = open_.back()->get_ref<Json::object_t&>();
-    const auto [place, fresh] = object.try_emplace(std::move(name));
-    if (!fresh) throw ConfigError("{}: names '{}' twice in one object", where(), printable(place->first));
-    named_ = &place->second;
-  }
-  void on_value(Json&& value) override { *next() = std::move(value); }
-  void on_begin(bool array) override {
-    open_.push_back(next());
-    *open_.back() = array ? Json::array() : Json::object();
-  }
-  void on_end() override { open_.pop_back(); }
+  void on_key(std::string& name) override { tree_.key(name); }
+  void on_value(Json&& value) override { tree_.value(std::move(value)); }
+  void on_begin(bool array) override { tree_.begin(array); }
+  void on_end() override { tree_.end(); }
 
-  // Where what comes next belongs. No container grows while one inside it is open.
-  Json* next() {
-    if (--left_ < 0) throw ConfigError("{}: holds more values than any such file has", where());
-    if (open_.empty()) return &root_;
-    if (open_.back()->is_object()) return named_;
-    return &open_.back()->emplace_back();
-  }
-
-  int64_t left_;
-  Json root_;
-  Json* named_ = nullptr;
-  std::vector<Json*> open_;
+  JsonTree tree_;
 };
 
 Json tree_of(std::string_view text, const std::string& where, const JsonLimits& limits,

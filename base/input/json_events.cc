@@ -48,8 +48,15 @@ bool JsonEvents::end() {
   return true;
 }
 
-bool JsonEvents::parse_error(size_t position, const std::string& token, const nlohmann::detail::exception&) {
-  throw ConfigError("{} is not {}: byte {}, at '{}'", where_, format_, position, printable(token));
+std::string JsonEvents::place(size_t position, const std::string& token) const {
+  return fmt::format("byte {}, at '{}'", position, printable(token));
+}
+
+bool JsonEvents::parse_error(size_t position, const std::string& token,
+                             const nlohmann::detail::exception& e) {
+  if (std::string_view(e.what()).find("ill-formed UTF-8") != std::string_view::npos)
+    throw ConfigError("{} is not valid UTF-8: {}", where_, place(position, token));
+  throw ConfigError("{} is not {}: {}", where_, format_, place(position, token));
 }
 
 }  // namespace temper

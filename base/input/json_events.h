@@ -40,7 +40,9 @@ class JsonEvents : public nlohmann::json_sax<nlohmann::json> {
   virtual void on_value(nlohmann::json&& value) = 0;  // neither an object nor an array
   virtual void on_begin(bool array) = 0;              // depth() does not count it yet
   virtual void on_end() = 0;                          // depth() does not count it any more
-  int depth() const { return depth_; }                // containers around
+  // Of an error: "byte 7, at 'x'".
+  virtual std::string place(size_t position, const std::string& token) const;
+  int depth() const { return depth_; }  // containers around
   const std::string& where() const { return where_; }
 
  private:

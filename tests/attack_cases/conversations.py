@@ -1,5 +1,6 @@
 """Attacks on the JSON lines of conversations."""
 
+import gzip
 import json
 
 from .case import DRY_RUN, case
@@ -27,4 +28,14 @@ def data_cases():
     data("a line of 30 MB of [", "data.jsonl:1", lambda: "[" * 30_000_000)
     data("a text where the list belongs", "list of messages", '{"messages": "a"}')
     data("a key twice", "twice", good.replace('"content": "b"', '"content": "b", "content": "c"'))
+    data("a row that unpacks to 100 MB", "most that a row may have|times its size", lambda: gzip.compress(b'{"a": "' + b" " * 100_000_000))
+    data("spaces that unpack to 100 MB", "most that a row may have|times its size", lambda: gzip.compress(b" " * 100_000_000))
+    data("rows that unpack to 150 MB", "times its size", lambda: gzip.compress((b" " * 5_000_000 + good.encode() + b"\n") * 30))
+    data("a packed file that is cut", "fetch the file again", gzip.compress(good.encode())[:-5])
+    data("a zip archive", "`unzip ", b"PK\3\4" + bytes(100))
+    data("a name with a quote in what is proposed", "zstd -d '", b"\x28\xb5\x2f\xfd")
+    data("a list of a million lists", "data.jsonl:1: .*must be an object", "[" + "[], " * 1_000_000)
+    data("a million keys", "its fields are", "{" + ", ".join(f'"{i}": 1' for i in range(900_000)) + "}")
+    data("names of 4,000 bytes", "its fields are", "{" + ", ".join(f'"{i}{"x" * 4000}": 1' for i in range(100)) + "}")
+    data("objects in objects", "it has no form", '{"a": ' * 30 + "1" + "}" * 30)
     data("nothing", "no conversation", "")

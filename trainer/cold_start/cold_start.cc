@@ -94,12 +94,16 @@ int64_t count_tokens(const Update& update) {
 void ColdStartOptions::visit(OptionVisitor& v) {
   v.option("epochs", epochs, {.help = "passes over the examples; 0 for no cold start", .min = 0});
   v.option("data", data,
-           {.help = "file of conversations to learn from, one JSON object with messages per line; "
-                    "if empty, a new policy learns from traces made by a grammar",
+           {.help = "conversations to learn from: a file of JSON lines, JSON or parquet in one of the usual "
+                    "forms, also "
+                    "packed with gzip, or a folder of such files; if empty, a new policy learns from traces "
+                    "made by a grammar",
             .text = TextKind::kPath});
+  v.section("fields", fields,
+            "where the rows of data keep what is learned, if they have a form of their own");
   v.option("max_tokens", max_tokens,
-           {.help = "length limit of a conversation; 0 for the model's longest sequence. Longer "
-                    "traces are left out, longer conversations of a file are refused",
+           {.help = "length limit of a conversation; 0 for the model's longest sequence. Longer ones "
+                    "are left out and counted",
             .unit = "tokens",
             .min = 0});
   v.option("checkpoint_every", checkpoint_every,

@@ -15,6 +15,7 @@
 
 #include "base/options.h"
 #include "policy/policy.h"
+#include "trainer/cold_start/conversations.h"
 #include "trainer/cold_start/learned_rows.h"
 #include "trainer/learn/optimizer.h"
 
@@ -25,8 +26,9 @@ namespace temper::trainer {
 inline constexpr double kFineTuningRate = 2e-5;
 
 struct ColdStartOptions {
-  int64_t epochs = 4;              // 0: no cold start
-  std::string data = "";           // file of conversations; if empty, a new policy learns from traces
+  int64_t epochs = 4;     // 0: no cold start
+  std::string data = "";  // file or folder of conversations; if empty, a new policy learns from traces
+  DataFields fields = {};
   int64_t max_tokens = 0;          // length limit of a conversation; 0 for the model's longest sequence
   int64_t checkpoint_every = 500;  // updates; 0 saves only when interrupted
   int64_t batch_tokens = 8192;     // size of one update
@@ -35,6 +37,9 @@ struct ColdStartOptions {
   double repaired_weight = 1;  // weight of answers that a later turn repairs
   OptimizerOptions optimizer = {.lr = 3e-3, .schedule = "linear", .warmup = 0.02};
   void visit(OptionVisitor& v);
+  // Interpreters for data in parquet; not an option, but given by the program.
+  std::vector<std::string> pythons = {};
+  ConversationSource source() const { return {.path = data, .fields = fields, .pythons = pythons}; }
 };
 
 struct ColdStartStats {

@@ -141,24 +141,26 @@ LearnedRows rows_of_traces(const std::vector<traces::Trace>& traces, const std::
   return all;
 }
 
-LearnedRows rows_of_examples(const std::string& file, const std::vector<rollout::ChatExample>& examples,
-                             const Tokenizer& tokenizer, int64_t max_tokens) {
+LearnedRows rows_of_examples(const std::vector<rollout::ChatExample>& examples, const Tokenizer& tokenizer,
+                             int64_t max_tokens) {
   const ChatFormat format(tokenizer);
-  LearnedRows all{.rows = std::vector<LearnedRow>(examples.size())};
+  std::vector<LearnedRow> rows(examples.size());
   policy::cpu::parallel_tasks(std::ssize(examples), [&](int64_t i) {
     const rollout::ChatExample& example = examples[size_t(i)];
     try {
-      all.rows[size_t(i)] = render(example, format);
+      rows[size_t(i)] = render(example, format);
     } catch (const ConfigError& e) {
-      throw ConfigError("{}:{}: {}", file, example.line, e.what());
+      throw ConfigError("{}: {}", example.place, e.what());
     }
   });
-  for (size_t i = 0; i < examples.size(); ++i)
-    if (const int64_t length = std::ssize(all.rows[i].ids); length > max_tokens)
-      throw ConfigError(
-          "{}:{}: the conversation has {} tokens: must have at most {}, which is cold_start.max_tokens or "
-          "the model's max_position_embeddings",
-          file, examples[i].line, length, max_tokens);
+  LearnedRows all;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const int64_t length = std::ssize(rows[i].ids);
+    if (length <= max_tokens)
+      all.rows.push_back(std::move(rows[i]));
+    else if (all.left_out++ == 0)
+      all.too_long = fmt::format("{}: the conversation has {} tokens", examples[i].place, length);
+  }
   return all;
 }
 

@@ -31,7 +31,8 @@ std::vector<policy::ChatMessage> messages_of(const rollout::ChatExample& example
 
 struct LearnedRows {
   std::vector<LearnedRow> rows;
-  int64_t left_out = 0;        // traces that were left out because of their length
+  int64_t left_out = 0;        // those that were left out because of their length
+  std::string too_long = "";   // place and length of the first of them in a file
   int64_t longest() const;     // tokens
   std::string digest() const;  // digest of all rows
 };
@@ -52,8 +53,9 @@ struct TraceRowOptions {
 LearnedRows rows_of_traces(const std::vector<traces::Trace>& traces, const std::vector<env::Task>& tasks,
                            const policy::Tokenizer& tokenizer, const TraceRowOptions& options);
 
-// Errors: ConfigError naming file and line of one that is longer than `max_tokens`.
-LearnedRows rows_of_examples(const std::string& file, const std::vector<rollout::ChatExample>& examples,
+// Those of more than `max_tokens` are left out. Errors: ConfigError naming the place of one that the chat format
+// does not write.
+LearnedRows rows_of_examples(const std::vector<rollout::ChatExample>& examples,
                              const policy::Tokenizer& tokenizer, int64_t max_tokens);
 
 }  // namespace temper::trainer

@@ -9,6 +9,7 @@
 #include "rollout/traces/unjudged.h"
 #include "trainer/checkpoint/restore.h"
 #include "trainer/cold_start/cold_start_saver.h"
+#include "trainer/cold_start/data_rows.h"
 #include "trainer/config/device.h"
 #include "trainer/run/console.h"
 #include "trainer/run/interrupted.h"
@@ -34,21 +35,10 @@ std::vector<Trace> make_corpus(const RunConfig& config, Judge& judge, policy::Co
   return traces;
 }
 
-// The data of a cold start: the conversations of a file, or else traces.
-struct Source {
-  std::vector<rollout::ChatExample> examples;
-  std::vector<Trace> traces;
-};
-
-Source read_source(const RunConfig& config, Judge& judge, policy::Communicator& ranks) {
-  if (config.cold_start.data.empty()) return {.examples = {}, .traces = make_corpus(config, judge, ranks)};
-  Source source{.examples = rollout::read_chat_examples(config.cold_start.data), .traces = {}};
-  say("data: {} conversations from {}", source.examples.size(), config.cold_start.data);
-  return source;
-}
-
-std::vector<std::string> texts_of(const Source& source, const std::vector<Task>& tasks,
-                                  const rollout::PromptOptions& prompt) {
+// What a new tokenizer is trained on.
+std::vector<std::string> learned_texts(const RunConfig& config, const std::vector<Trace>& traces,
+                                       const std::vector<Task>& tasks) {
+  const rollout::PromptOptions& prompt = config.rollout.context.prompt;
   std::vector<std::string> texts;
   std::map<std::string, rollout::VerdictPrompt> verdicts;
   for (const Task& task : tasks) {
@@ -57,7 +47,7 @@ std::vector<std::string> texts_of(const Source& source, const std::vector<Task>&
     if (const auto system = rollout::system_prompt(prompt, task)) texts.push_back(*system);
     texts.push_back(rollout::task_prompt(prompt, task));
   }
-  for (const Trace& trace : source.traces) {
+  for (const Trace& trace : traces) {
     std::vector<const env::Verdict*> history;
     for (const traces::TraceTurn& turn : trace.turns) {
       history.push_back(&turn.verdict);
@@ -65,8 +55,11 @@ std::vector<std::string> texts_of(const Source& source, const std::vector<Task>&
       texts.push_back(verdicts.at(trace.task).text(history));
     }
   }
-  for (const rollout::ChatExample& example : source.examples)
-    for (const rollout::ChatMessage& message : example.messages) texts.push_back(message.content);
+  if (!config.cold_start.data.empty())
+    read_conversations(config.cold_start.source(), [&](rollout::ChatExample&& example) {
+      for (rollout::ChatMessage& message : example.messages) texts.push_back(std::move(message.content));
+      return true;
+    });
   return texts;
 }
 
@@ -105,14 +98,20 @@ LearnedRows rows_of_all_traces(const RunConfig& config, const std::vector<Task>&
   return rows;
 }
 
-LearnedRows rows_of(const RunConfig& config, const Source& source, const std::vector<Task>& tasks,
+LearnedRows rows_of_file(const RunConfig& config, const Tokenizer& tokenizer, int64_t max_tokens) {
+  DataRows data = rows_of_data(config.cold_start.source(), tokenizer, max_tokens);
+  say("data: {}", data.facts.line(config.cold_start.data, data.learned.left_out, max_tokens));
+  return std::move(data.learned);
+}
+
+// Of the conversations of a file, or else of traces.
+LearnedRows rows_of(const RunConfig& config, const std::vector<Trace>& traces, const std::vector<Task>& tasks,
                     const Model& model) {
   const int64_t max_tokens = longest_row(config.cold_start, model.policy.config());
   const LostBytes lost(model.tokenizer);
-  LearnedRows rows =
-      source.examples.empty()
-          ? rows_of_all_traces(config, tasks, source.traces, model.tokenizer, max_tokens)
-          : rows_of_examples(config.cold_start.data, source.examples, model.tokenizer, max_tokens);
+  LearnedRows rows = config.cold_start.data.empty()
+                         ? rows_of_all_traces(config, tasks, traces, model.tokenizer, max_tokens)
+                         : rows_of_file(config, model.tokenizer, max_tokens);
   lost.say("the conversations of the cold start");
   return rows;
 }
@@ -191,29 +190,36 @@ Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
     say_exactness(model.policy, config);
     return model;
   }
-  const Source source = read_source(config, judge, run.ranks());
-  Model model =
-      from ? empty()
-      : config.model.path.empty()
-          ? new_model(config, texts_of(source, judge.tasks(), config.rollout.context.prompt), options)
-          : load_model(config.model.path, options, &chat);
+  std::vector<Trace> traces;
+  if (config.cold_start.data.empty()) traces = make_corpus(config, judge, run.ranks());
+  Model model = from ? empty()
+                : config.model.path.empty()
+                    ? new_model(config, learned_texts(config, traces, judge.tasks()), options)
+                    : load_model(config.model.path, options, &chat);
   if (from) model.not_finite = restore_policy(*from, model.policy);
   check_learnable(model.not_finite, config.model.allow_not_finite);
   say_exactness(model.policy, config);
-  cold_start(config, rows_of(config, source, judge.tasks(), model), model, judge, run);
+  cold_start(config, rows_of(config, traces, judge.tasks(), model), model, judge, run);
   run.save_checkpoint("cold_start", model);
   return model;
 }
 
-int64_t check_data(const RunConfig& config, const policy::ModelConfig& shape, policy::Communicator* ranks) {
-  if (config.cold_start.data.empty()) return 0;
-  const auto examples = rollout::read_chat_examples(config.cold_start.data);
-  if (config.model.path.empty()) return 0;
-  Tokenizer tokenizer = Tokenizer::load(config.model.path);
-  decide_chat(tokenizer, config.model.chat(), ranks);
-  const LearnedRows rows =
-      rows_of_examples(config.cold_start.data, examples, tokenizer, longest_row(config.cold_start, shape));
-  return rows.longest();
+CheckedData check_data(const RunConfig& config, const policy::ModelConfig& shape,
+                       policy::Communicator* ranks) {
+  if (config.cold_start.data.empty()) return {};
+  const ConversationSource source = config.cold_start.source();
+  const int64_t max_tokens = longest_row(config.cold_start, shape);
+  DataRows data;
+  if (config.model.path.empty()) {
+    data.facts = read_conversations(source, [](rollout::ChatExample&&) { return true; });
+  } else {
+    Tokenizer tokenizer = Tokenizer::load(config.model.path);
+    decide_chat(tokenizer, config.model.chat(), ranks);
+    data = rows_of_data(source, tokenizer, max_tokens, false);
+  }
+  return {data.longest,
+          {"data: " + data.facts.line(source.path, data.learned.left_out, max_tokens),
+           "data: " + data.facts.first_line()}};
 }
 
 }  // namespace temper::trainer

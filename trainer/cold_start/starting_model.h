@@ -16,10 +16,14 @@ policy::ModelConfig starting_shape(const RunConfig& config);
 // The tasks that the run's judge must know: the given ones and, if there will be traces, those of the traces.
 std::vector<env::Task> tasks_to_judge(const RunConfig& config, const std::vector<env::Task>& tasks);
 
-// Checks the file cold_start.data before anything is begun. Returns the tokens of its longest conversation, or 0 if
-// there is no such file or the tokenizer does not exist yet. Errors: ConfigError naming file and line.
-int64_t check_data(const RunConfig& config, const policy::ModelConfig& shape,
-                   policy::Communicator* ranks = nullptr);
+struct CheckedData {
+  int64_t longest = 0;  // tokens of the longest conversation; 0 if the tokenizer does not exist yet
+  std::vector<std::string> lines;  // what was found; none without cold_start.data
+};
+
+// Reads cold_start.data before anything is begun. Errors: ConfigError naming file and line.
+CheckedData check_data(const RunConfig& config, const policy::ModelConfig& shape,
+                       policy::Communicator* ranks = nullptr);
 
 // The model with which the run starts. A run that resumes from a checkpoint of a step gets a policy without weights or,
 // if the loss holds it near its starting weights, with those. Otherwise it gets the model of model.path or, without a

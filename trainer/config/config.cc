@@ -115,6 +115,16 @@ void check_judge(const RunConfig& c, Problems& problems) {
                  fmt::format("{} is more than env.max_pairs, {}", c.env.min_pairs, c.env.max_pairs));
 }
 
+void check_data_fields(const RunConfig& c, Problems& problems) {
+  const DataFields& fields = c.cold_start.fields;
+  if (c.cold_start.data.empty() && fields != DataFields{})
+    problems.add("cold_start.fields", "names fields of data that are not given: set cold_start.data");
+  if (!fields.messages.empty() && !(fields.prompt.empty() && fields.completion.empty()))
+    problems.add(
+        "cold_start.fields.messages",
+        "is a row's whole conversation: must not be given beside cold_start.fields.prompt or .completion");
+}
+
 }  // namespace
 
 void RunOptions::visit(OptionVisitor& v) {
@@ -262,6 +272,7 @@ void RunConfig::check(Problems& problems) const {
   check_learning(*this, problems);
   check_judge(*this, problems);
   check_name(*this, problems);
+  check_data_fields(*this, problems);
   reward.check(problems);
   eval.scaling.check(problems);
 }

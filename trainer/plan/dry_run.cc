@@ -5,7 +5,6 @@
 #include "policy/hugging_face/folder.h"
 #include "policy/hugging_face/hugging_face.h"
 #include "policy/text/tokenizer.h"
-#include "rollout/chat_examples.h"
 #include "rollout/conversation.h"
 #include "rollout/prompt/prompt.h"
 #include "rollout/traces/recipe.h"
@@ -36,10 +35,10 @@ void try_conversations(const RunConfig& config, const std::vector<Task>& tasks,
   if (!tasks.empty())
     rollout::opening_ids(policy::ChatFormat(tokenizer), prompt, tasks.front());  // or throws
   if (!config.cold_start.data.empty())
-    for (const rollout::ChatExample& example : rollout::read_chat_examples(config.cold_start.data)) {
-      if (questions.size() >= tasks.size() + kMostRows) break;
+    read_conversations(config.cold_start.source(), [&](rollout::ChatExample&& example) {
       questions.push_back({messages_of(example), false});
-    }
+      return questions.size() < tasks.size() + kMostRows;
+    });
   for (const std::string& line : policy::try_chat(tokenizer, config.model.chat(), questions))
     say_beside(line);
 }

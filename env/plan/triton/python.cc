@@ -117,7 +117,9 @@ std::string lacks(const Answer& answer) {
   return "";
 }
 
-std::vector<std::string> places(const std::string& chosen) {
+}  // namespace
+
+std::vector<std::string> python_places(const std::string& chosen) {
   if (!chosen.empty()) return {chosen};
   if (const char* told = std::getenv("TEMPER_PYTHON"); told != nullptr && *told != '\0') return {told};
   std::vector<std::string> found;
@@ -126,8 +128,6 @@ std::vector<std::string> places(const std::string& chosen) {
   found.emplace_back("python3");
   return found;
 }
-
-}  // namespace
 
 std::string description(const TritonPython& python) {
   return fmt::format("Python {}, torch {}, triton {}", python.python, python.torch, python.triton);
@@ -148,7 +148,7 @@ TritonPython first_python(const std::string& chosen, const std::vector<std::stri
                           const char* advice) {
   std::vector<std::string> tries{""}, problems;
   tries.insert(tries.end(), wheels.begin(), wheels.end());
-  for (const std::string& place : places(chosen))
+  for (const std::string& place : python_places(chosen))
     for (const std::string& folder : tries) {
       Answer answer = ask(place, folder);
       problems.push_back(problem_of(answer));

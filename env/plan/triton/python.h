@@ -32,6 +32,9 @@ TritonPython find_triton_python(const std::string& chosen,
 TritonPython find_jinja_python(const std::string& chosen,
                                const std::vector<std::string>& wheels = own_wheels());
 
+// The interpreters that are asked where `chosen` is empty or not, in order; by path or as PATH has them.
+std::vector<std::string> python_places(const std::string& chosen);
+
 // The library with which a Python process locks itself up, beside this program. Errors: WorldError if it is missing.
 std::string lock_up_library();
 

@@ -1,6 +1,5 @@
 #include "trainer/cold_start/learned_rows.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -8,8 +7,6 @@
 
 namespace temper::trainer {
 namespace {
-
-using testing::HasSubstr;
 
 class ExampleRows : public testing::Test {
  protected:
@@ -20,8 +17,8 @@ class ExampleRows : public testing::Test {
                     {"assistant", "a word", 0},
                     {"user", "more"},
                     {"assistant", "another", 0.5}},
-       .line = 4},
-      {.messages = {{"system", "then"}, {"user", "say"}, {"assistant", "word", 1}}, .line = 6}};
+       .place = "data.jsonl:4"},
+      {.messages = {{"system", "then"}, {"user", "say"}, {"assistant", "word", 1}}, .place = "data.jsonl:6"}};
 
   std::vector<int32_t> joined(const std::vector<std::vector<int32_t>>& parts) const {
     std::vector<int32_t> ids;
@@ -31,7 +28,7 @@ class ExampleRows : public testing::Test {
 };
 
 TEST_F(ExampleRows, AnswersAndTheirStopTokensAreLearned) {
-  const LearnedRows all = rows_of_examples("f", examples, tokenizer, 1000);
+  const LearnedRows all = rows_of_examples(examples, tokenizer, 1000);
   const std::vector<int32_t> stop = {format.stop_id()};
   const auto first = format.first_turn("say <|im_end|>"), second = format.user_turn("more"),
              a = joined({tokenizer.encode("a word"), stop}), b = joined({tokenizer.encode("another"), stop});
@@ -50,29 +47,27 @@ TEST_F(ExampleRows, AnswersAndTheirStopTokensAreLearned) {
   EXPECT_EQ(all.longest(), std::max(std::ssize(all.rows[0].ids), std::ssize(all.rows[1].ids)));
 }
 
-TEST_F(ExampleRows, OneThatIsTooLongIsNamedByItsLine) {
-  const LearnedRows all = rows_of_examples("f", examples, tokenizer, 1000);
+TEST_F(ExampleRows, OneThatIsTooLongIsLeftOutAndCounted) {
+  const LearnedRows all = rows_of_examples(examples, tokenizer, 1000);
   const int64_t second = std::ssize(all.rows[1].ids), longest = all.longest();
-  EXPECT_NO_THROW(rows_of_examples("f", examples, tokenizer, longest));
+  EXPECT_EQ(rows_of_examples(examples, tokenizer, longest).left_out, 0);
   std::swap(examples[0], examples[1]);
   ASSERT_LT(second, longest);
-  try {
-    rows_of_examples("some/data.jsonl", examples, tokenizer, longest - 1);
-    FAIL();
-  } catch (const ConfigError& e) {
-    EXPECT_THAT(e.what(), HasSubstr("some/data.jsonl:4: the conversation has "));
-    EXPECT_THAT(e.what(), HasSubstr("cold_start.max_tokens"));
-  }
+  const LearnedRows less = rows_of_examples(examples, tokenizer, longest - 1);
+  ASSERT_EQ(less.rows.size(), 1u);
+  EXPECT_EQ(less.rows[0].ids, all.rows[1].ids);
+  EXPECT_EQ(less.left_out, 1);
+  EXPECT_EQ(less.too_long, fmt::format("data.jsonl:4: the conversation has {} tokens", longest));
 }
 
 TEST_F(ExampleRows, TheDigestIsOfAllThatIsLearned) {
-  const std::string digest = rows_of_examples("f", examples, tokenizer, 1000).digest();
-  EXPECT_EQ(rows_of_examples("g", examples, tokenizer, 500).digest(), digest);
+  const std::string digest = rows_of_examples(examples, tokenizer, 1000).digest();
+  EXPECT_EQ(rows_of_examples(examples, tokenizer, 500).digest(), digest);
   examples[0].messages[3].weight = 0.25;
-  const std::string other = rows_of_examples("f", examples, tokenizer, 1000).digest();
+  const std::string other = rows_of_examples(examples, tokenizer, 1000).digest();
   EXPECT_NE(other, digest);
   examples[0].messages[0].content = "say";
-  EXPECT_NE(rows_of_examples("f", examples, tokenizer, 1000).digest(), other);
+  EXPECT_NE(rows_of_examples(examples, tokenizer, 1000).digest(), other);
 }
 
 }  // namespace

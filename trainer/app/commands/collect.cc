@@ -55,12 +55,17 @@ void prepare_collecting(const CollectWords& words, RunConfig& config, Communicat
   use_device(config.model, starting_shape(config), ranks);
 }
 
-void write_examples(const std::string& out, const std::vector<rollout::ChatExample>& examples,
-                    Communicator& ranks) {
+int write_examples(const std::string& out, const std::vector<rollout::ChatExample>& examples,
+                   Communicator& ranks) {
+  if (examples.empty()) {
+    say("nothing is kept, and {} is not written", out);
+    return kExitCandidateFailed;
+  }
   std::string text;
   for (const rollout::ChatExample& example : examples) text += rollout::to_line(example) + "\n";
   if (ranks.rank() == 0) write_file_atomic(out, text);
   say("{} conversations in {}", examples.size(), out);
+  return kExitOk;
 }
 
 int run_collect(const CollectWords& words, const RunConfig& config, Communicator& ranks) {
@@ -72,8 +77,7 @@ int run_collect(const CollectWords& words, const RunConfig& config, Communicator
           "a published "
           "model is asked");
     env::Judge judge(config.env, asked_tasks(config, words));
-    write_examples(words.out, collect_traces(judge, config, ranks, progress_bar("corpus")), ranks);
-    return kExitOk;
+    return write_examples(words.out, collect_traces(judge, config, ranks, progress_bar("corpus")), ranks);
   }
   policy::PolicyOptions options = config.model.policy();
   options.ranks = &ranks;
@@ -88,12 +92,7 @@ int run_collect(const CollectWords& words, const RunConfig& config, Communicator
       words.options.keep == "fast" ? fmt::format("right and at least {}×", words.options.min_speedup)
                                    : "right",
       collected.again, collected.not_text, collected.over);
-  if (collected.examples.empty()) {
-    say("nothing is kept, and {} is not written", words.out);
-    return kExitCandidateFailed;
-  }
-  write_examples(words.out, collected.examples, ranks);
-  return kExitOk;
+  return write_examples(words.out, collected.examples, ranks);
 }
 
 }  // namespace

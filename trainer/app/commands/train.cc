@@ -31,9 +31,15 @@ std::vector<env::Task> judged_tasks(const RunConfig& config) {
   return traces::with_trace_tasks(config.traces, load_tasks(config), uint64_t(config.run.seed));
 }
 
-// Makes all checks that are possible before anything is begun, and plans what the run will take. `goes_on` says that
-// there is a checkpoint to resume from, so that the other checks passed at the run's first start.
-Plan check_and_plan(RunConfig& config, Communicator& ranks, bool goes_on) {
+// A plan's standard output is its options.
+void say_data(const CheckedData& data) {
+  for (const std::string& line : data.lines) say_beside(line);
+}
+
+// Makes all checks that are possible before anything is begun, and plans what the run will take. `goes_on` says
+// that there is a checkpoint to resume from, so that the other checks passed at the run's first start. `tells`:
+// says what data are there.
+Plan check_and_plan(RunConfig& config, Communicator& ranks, bool goes_on, bool tells) {
   share_machine(config, ranks);
   const policy::ModelConfig shape = starting_shape(config);
   use_device(config.model, shape, ranks, config.rollout.max_context_tokens);
@@ -42,8 +48,9 @@ Plan check_and_plan(RunConfig& config, Communicator& ranks, bool goes_on) {
     for (const std::string& note : left_out_problems(config)) fmt::print(stderr, "left out: {}\n", note);
   check_tasks(config, tasks);
   RunConfig planned = config;  // a conversation longer than a pack is one by itself
-  planned.cold_start.micro_batch_tokens =
-      std::max(config.cold_start.micro_batch_tokens, check_data(config, shape, &ranks));
+  const CheckedData data = check_data(config, shape, &ranks);
+  if (tells) say_data(data);
+  planned.cold_start.micro_batch_tokens = std::max(config.cold_start.micro_batch_tokens, data.longest);
   if (ranks.rank() == 0 && !goes_on) check_start(config, shape, tasks, true);
   const PlanSite site = site_here(config, ranks);
   return make_plan(planned, shape, site, judge_gpu_memory(config, tasks, site));
@@ -58,7 +65,7 @@ bool prepare(RunConfig& config, Communicator& ranks, Plan& plan) {
     say_line(complete.what());
     return true;
   }
-  plan = check_and_plan(config, ranks, goes_on);
+  plan = check_and_plan(config, ranks, goes_on, false);
   check_fits(plan);
   config.model.memory.phases = plan.apart ? "apart" : "together";
   return false;
@@ -86,7 +93,7 @@ void say_how_it_would_begin(const RunConfig& config) try {
 // Prints the config as it was read, not as this machine would have it.
 void dry_run(RunConfig& config, Communicator& ranks) {
   const RunConfig as_read = config;
-  const Plan plan = check_and_plan(config, ranks, false);
+  const Plan plan = check_and_plan(config, ranks, false, true);
   if (ranks.rank() > 0) return;
   print_plan(as_read, plan);
   say_how_it_would_begin(config);
@@ -104,9 +111,11 @@ int plan_for(RunConfig config, const std::string& machine) {
   const bool here = std::filesystem::exists(std::filesystem::path(config.model.path) / "config.json");
   check_start(config, shape, tasks, here);
   config.model.device = "cuda";
-  if (here || config.model.path.empty())
-    config.cold_start.micro_batch_tokens =
-        std::max(config.cold_start.micro_batch_tokens, check_data(config, shape));
+  if (here || config.model.path.empty()) {
+    const CheckedData data = check_data(config, shape);
+    say_data(data);
+    config.cold_start.micro_batch_tokens = std::max(config.cold_start.micro_batch_tokens, data.longest);
+  }
   if (!here && !config.model.path.empty())
     fmt::print(stderr, "{} is not here: planned as published\n", config.model.path);
   if (const std::string unknown = policy::cuda::unknown_to_gpu(shape, config.rollout.max_context_tokens);

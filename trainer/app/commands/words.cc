@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "env/plan/triton/python.h"
 #include "trainer/app/chat/template_renderer.h"
 #include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
@@ -72,6 +73,7 @@ RunConfig ConfigWords::read(const std::string& model) const {
   if (!model.empty()) config.model.path = model;
   decide_prompt_style(config);
   config.model.renderer = &chat_renderer();
+  config.cold_start.pythons = env::python_places(config.env.python);
   return config;
 }
 

@@ -253,6 +253,7 @@ class Expansion {
       cell.start = start_of(settings, seed);
       cell.config.model.path = (sweep_.dir / cell.start / "checkpoints" / "final").string();
       cell.config.cold_start.data = "";  // which the start has learned
+      cell.config.cold_start.fields = {};
     }
     sweep_.cells.push_back(std::move(cell));
   }

@@ -1,0 +1,31 @@
+#pragma once
+// Parquet, by a Python with pyarrow in a process of its own.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/input/rows/byte_source.h"
+#include "base/machine/child_process.h"
+
+namespace temper {
+
+// A row of the table after the other as a line of JSON. Numbers that are not finite become texts, and so do values
+// that JSON has no form for. Memory here: none; there: about a row group.
+class ParquetBytes : public ByteSource {
+ public:
+  // `pythons`: interpreters, tried one after another, by path or as PATH has them. Errors: ConfigError without the
+  // file's name if none has pyarrow, with the command that installs it.
+  ParquetBytes(const std::filesystem::path& file, const std::vector<std::string>& pythons);
+  size_t read(char* to, size_t most) override;
+
+ private:
+  void start(const std::string& python, const std::string& file);
+  bool begins();
+
+  ChildProcess process_;
+  Fd rows_, errors_;
+  bool ended_ = false;
+};
+
+}  // namespace temper
