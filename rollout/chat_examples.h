@@ -12,14 +12,18 @@
 
 namespace temper::rollout {
 
+// The role of the only message of an example that is no conversation: it is learned as it stands, from its second token on.
+inline constexpr const char* kPlainText = "text";
+
 struct ChatMessage {
-  std::string role;  // system, user or assistant
+  std::string role;  // system, user or assistant; or kPlainText
   std::string content;
-  double weight = 0;  // weight in the loss; 0 for all messages that are not the assistant's
+  double weight = 0;  // weight in the loss; 0 for the system's and the user's messages
 };
 
 struct ChatExample {
   std::vector<ChatMessage> messages;
+  bool plain() const { return messages.size() == 1 && messages.front().role == kPlainText; }
   std::string place = "";  // where it was read: "data.jsonl:3"
   // Not learned from. These are written after the messages if they are set.
   std::string task = "";

@@ -89,7 +89,7 @@ class Commands(Program):
         for name in ("C++ compiler", "sandbox", "memory", "disk", "tasks"):
             self.assertEqual(states[name], "works", found)
         self.assertLessEqual({"nvcc", "NVIDIA driver", "GPUs", "NCCL", "CUPTI", "limits", "locks", "program"}, set(states))
-        said = self.check(temper("doctor"), 0, "The main job runs here")
+        said = self.check(temper("doctor"), 0, "The main job runs here", "model DIR")
         self.assertIn("a right answer is judged right", " ".join(said.split()))
         gone = {**os.environ, "PATH": "/nowhere", "CXX": ""}
         said = self.check(temper("doctor", env=gone), 3, "does not run here")

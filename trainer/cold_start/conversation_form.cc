@@ -1,5 +1,6 @@
 #include "trainer/cold_start/conversation_form.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ using Names = std::vector<std::string>;
 const Names kMessageNames = {"messages", "conversations", "conversation"};
 const Names kPromptNames = {"prompt", "question", "query", "input"};
 const Names kCompletionNames = {"completion", "response", "answer", "output"};
+constexpr const char* kText = "text";
 const Names kSystemNames = {"system", "system_prompt"};
 
 constexpr const char* kNameThem =
@@ -62,9 +64,6 @@ std::string known_otherwise(const Json& row) {
     return "it has a prompt and no answer, as rows for reinforcement learning; "
            "cold_start.fields.completion=extra_info.answer "
            "would take the answer from there; ";
-  if (has(row, "text"))
-    return "it has a text alone, which does not tell what is asked from what is answered, and only answers "
-           "are learned; ";
   return "";
 }
 
@@ -124,7 +123,7 @@ ConversationForm::ConversationForm(const Json& row, const DataFields& fields) : 
     take_pair(row, fields);
   } else if (const std::string list = one_of_names(row, kMessageNames, "messages"); !list.empty()) {
     take_messages(row, list);
-  } else if (!take_alpaca(row)) {
+  } else if (!take_alpaca(row) && !take_text(row)) {
     take_pair(row, fields);
   }
   if (!fields.weight.empty() || has(row, "weight"))
@@ -148,6 +147,15 @@ bool ConversationForm::take_alpaca(const Json& row) {
   input_ = row.contains("context") && !row.contains("input") ? "context" : "input";
   kind_ = Kind::kAlpaca;
   name_ = fmt::format("alpaca (instruction, {} on a line of its own, {})", input_, completion_);
+  return true;
+}
+
+bool ConversationForm::take_text(const Json& row) {
+  if (!has(row, kText)) return false;
+  for (const Names* names : {&kPromptNames, &kCompletionNames})
+    if (std::ranges::any_of(*names, [&](const std::string& name) { return has(row, name); })) return false;
+  kind_ = Kind::kText;
+  name_ = fmt::format("plain text ({}), learned whole and without a chat format", kText);
   return true;
 }
 
@@ -204,8 +212,21 @@ void ConversationForm::weigh(const Json& row, std::vector<ChatMessage>& messages
   }
 }
 
+rollout::ChatExample ConversationForm::plain_text(const Json& row) const {
+  const Json& text = required(row, kText, "");
+  if (!text.is_string()) throw ConfigError("{} is {}: must be a text", kText, shown(text));
+  rollout::ChatExample example{.messages = {{rollout::kPlainText, text.get<std::string>(), 1}}};
+  if (example.messages.front().content.find_first_not_of(" \t\r\n") == std::string::npos)
+    throw ConfigError("{} is {}: a text that is learned says something", kText, shown(text));
+  weigh(row, example.messages);
+  if (example.messages.front().weight == 0)
+    throw ConfigError("its weight is 0, and nothing of it would be learned: leave the row out");
+  return example;
+}
+
 rollout::ChatExample ConversationForm::example_of(const Json& row) const {
   refuse_what_is_lost(row);
+  if (kind_ == Kind::kText) return plain_text(row);
   rollout::ChatExample example{.messages = messages_of(row)};
   add_system(row, example.messages);
   weigh(row, example.messages);

@@ -7,6 +7,7 @@
 //   prompt + completion    {"prompt": "…", "completion": "…"}, each a text or messages; also question, query,
 //                          input and response, answer, output
 //   alpaca      {"instruction": "…", "input": "…", "output": "…"}; also context, and completion's other names
+//   plain text  {"text": "…"}, and nothing else that is known: no conversation, and all of it is learned
 //
 // A row's `system` or `system_prompt` is the system message of a conversation that has none. Its `weight` counts
 // its answers more or less. Other keys are ignored, but for those that say that the row is not to be learned so:
@@ -32,13 +33,15 @@ class ConversationForm {
   rollout::ChatExample example_of(const nlohmann::json& row) const;
 
  private:
-  enum class Kind { kMessages, kPair, kAlpaca };
+  enum class Kind { kMessages, kPair, kAlpaca, kText };
 
   void take_messages(const nlohmann::json& row, std::string field);
   void take_pair(const nlohmann::json& row, const DataFields& fields);
   bool take_alpaca(const nlohmann::json& row);
+  bool take_text(const nlohmann::json& row);
   const nlohmann::json& required(const nlohmann::json& row, const std::string& field,
                                  std::string_view option) const;
+  rollout::ChatExample plain_text(const nlohmann::json& row) const;
   std::vector<rollout::ChatMessage> messages_of(const nlohmann::json& row) const;
   void weigh(const nlohmann::json& row, std::vector<rollout::ChatMessage>& messages) const;
 

@@ -18,6 +18,17 @@ using policy::Tokenizer;
 
 namespace {
 
+// Names of tokens in it are the tokens, since such texts are often conversations that a template has written.
+LearnedRow render_text(const rollout::ChatMessage& text, const Tokenizer& tokenizer,
+                       const ChatFormat& format) {
+  LearnedRow row{.ids = tokenizer.encode_written(text.content), .spans = {}};
+  const std::vector<int32_t>& ends = tokenizer.ends();
+  if (row.ids.empty() || std::ranges::count(ends, row.ids.back()) == 0) row.ids.push_back(format.stop_id());
+  if (row.ids.size() < 2) throw ConfigError("the text has no second token, and the first is not learned");
+  row.spans.push_back({1, int32_t(row.ids.size()), text.weight});
+  return row;
+}
+
 // The one place that knows how a conversation of a file is laid out.
 LearnedRow render(const rollout::ChatExample& example, const ChatFormat& format) {
   policy::ChatFormat::Conversation written = format.conversation(messages_of(example));
@@ -148,7 +159,8 @@ LearnedRows rows_of_examples(const std::vector<rollout::ChatExample>& examples, 
   policy::cpu::parallel_tasks(std::ssize(examples), [&](int64_t i) {
     const rollout::ChatExample& example = examples[size_t(i)];
     try {
-      rows[size_t(i)] = render(example, format);
+      rows[size_t(i)] = example.plain() ? render_text(example.messages.front(), tokenizer, format)
+                                        : render(example, format);
     } catch (const ConfigError& e) {
       throw ConfigError("{}: {}", example.place, e.what());
     }

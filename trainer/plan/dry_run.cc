@@ -36,7 +36,7 @@ void try_conversations(const RunConfig& config, const std::vector<Task>& tasks,
     rollout::opening_ids(policy::ChatFormat(tokenizer), prompt, tasks.front());  // or throws
   if (!config.cold_start.data.empty())
     read_conversations(config.cold_start.source(), [&](rollout::ChatExample&& example) {
-      questions.push_back({messages_of(example), false});
+      if (!example.plain()) questions.push_back({messages_of(example), false});
       return questions.size() < tasks.size() + kMostRows;
     });
   for (const std::string& line : policy::try_chat(tokenizer, config.model.chat(), questions))

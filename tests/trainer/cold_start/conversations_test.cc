@@ -323,8 +323,10 @@ TEST_F(Conversations, AFirstRowOfNoFormIsToldItsFieldsAndTheWayOut) {
   const auto said = [&](const std::string& row, const DataFields& fields = {}) {
     return fault_of({.path = file(row), .fields = fields});
   };
-  EXPECT_THAT(said(R"({"text": "a"})"),
-              HasSubstr("data.jsonl:1: it has no form that is known: it has a text alone"));
+  EXPECT_THAT(said(R"({"text": 5})"), HasSubstr("data.jsonl:1: text is 5: must be a text"));
+  EXPECT_THAT(said(R"({"text": " \n"})"), HasSubstr("a text that is learned says something"));
+  EXPECT_THAT(said(R"({"text": "a", "weight": 0})"), HasSubstr("its weight is 0"));
+  EXPECT_THAT(said(R"({"text": "a", "prompt": "b"})"), HasSubstr("it has no form that is known"));
   EXPECT_THAT(
       said(R"({"a": {"b": 1, "c": []}, "d": 2})"),
       HasSubstr("its fields are a.b, a.c, d; cold_start.fields.messages, or .prompt and .completion"));

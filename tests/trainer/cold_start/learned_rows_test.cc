@@ -47,6 +47,23 @@ TEST_F(ExampleRows, AnswersAndTheirStopTokensAreLearned) {
   EXPECT_EQ(all.longest(), std::max(std::ssize(all.rows[0].ids), std::ssize(all.rows[1].ids)));
 }
 
+TEST_F(ExampleRows, APlainTextIsLearnedFromItsSecondTokenOn) {
+  const auto rows_of = [&](const std::string& text) {
+    return rows_of_examples({{.messages = {{rollout::kPlainText, text, 0.5}}, .place = "data.jsonl:1"}},
+                            tokenizer, 1000)
+        .rows;
+  };
+  const std::vector<int32_t> word = tokenizer.encode_written("say a word"), stop = {format.stop_id()};
+  for (const std::string text : {"say a word", "say a word<|im_end|>"}) {
+    const LearnedRow row = rows_of(text).at(0);
+    EXPECT_EQ(row.ids, joined({word, stop})) << text;
+    std::vector<double> weights(row.ids.size(), 0.5);
+    weights[0] = 0;
+    EXPECT_EQ(row.weights(), weights);
+  }
+  EXPECT_THROW(rows_of("<|im_end|>"), ConfigError);
+}
+
 TEST_F(ExampleRows, OneThatIsTooLongIsLeftOutAndCounted) {
   const LearnedRows all = rows_of_examples(examples, tokenizer, 1000);
   const int64_t second = std::ssize(all.rows[1].ids), longest = all.longest();

@@ -42,8 +42,10 @@ void say_end(int code) {
     return;
   }
   const std::filesystem::path config = here_or_beside_program("configs/quickstart.yaml");
+  const std::string program = program_word();
   fmt::print("\nThe main job runs here{}\n",
-             config.empty() ? "." : ": " + program_word() + " train " + config.string());
+             config.empty() ? "." : fmt::format(": {} train {}", program, config.string()));
+  fmt::print("What is understood of a model's folder: {} model DIR\n", program);
 }
 
 int run_doctor(bool json) {
