@@ -178,6 +178,11 @@ std::string VerdictPrompt::text(std::span<const Verdict* const> history, size_t 
   return words_->own.fill(fields);
 }
 
+std::string example_answer(const env::Task& task) {
+  return fmt::format("(an example of an answer)\n```{}\n```\n",
+                     env::fence_word(env::find_language(task.language)));
+}
+
 std::string feedback_text(const Verdict& verdict, size_t max_bytes) {
   const Verdict heard = env::told(verdict);
   if (max_bytes > env::kMaxMessageBytes && !heard.details.empty())

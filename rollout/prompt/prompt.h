@@ -67,6 +67,9 @@ class VerdictPrompt {
   std::shared_ptr<const Words> words_;  // null: the judge's words alone
 };
 
+// The form of an answer, with an empty code block.
+std::string example_answer(const env::Task& task);
+
 // The judge's words: the verdict's details, cut in the middle to max_bytes, where it has some and max_bytes is more than
 // a message may take; else its message.
 std::string feedback_text(const env::Verdict& verdict, size_t max_bytes = 0);

@@ -1,11 +1,14 @@
 #include "trainer/plan/dry_run.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "env/oracle/reference.h"
 #include "policy/hugging_face/folder.h"
 #include "policy/hugging_face/hugging_face.h"
 #include "policy/text/tokenizer.h"
 #include "rollout/conversation.h"
+#include "rollout/example_turns.h"
 #include "rollout/prompt/prompt.h"
 #include "rollout/traces/recipe.h"
 #include "trainer/checkpoint/restore.h"
@@ -23,21 +26,32 @@ namespace {
 void try_conversations(const RunConfig& config, const std::vector<Task>& tasks,
                        policy::Tokenizer& tokenizer) {
   constexpr size_t kMostRows = 1000;
+  constexpr int64_t kMostTurns = 16;
   std::vector<policy::ChatQuestion> questions;
   const rollout::PromptOptions& prompt = config.rollout.context.prompt;
-  for (const Task& task : tasks) {
-    policy::ChatQuestion question{{}, true};
-    if (const auto system = rollout::system_prompt(prompt, task))
-      question.messages.push_back({"system", *system});
-    question.messages.push_back({"user", rollout::task_prompt(prompt, task)});
-    questions.push_back(std::move(question));
+  const rollout::ContextOptions& context = config.rollout.context;
+  for (const Task& task : tasks) questions.push_back({rollout::example_conversation(context, task, 0), true});
+  // Later turns have the words of verdicts, and a template may do otherwise after so many of them.
+  if (!tasks.empty() && config.rollout.turns > 1) {
+    for (size_t kind = 0; kind < rollout::example_verdict_names().size(); ++kind)
+      questions.push_back({rollout::example_conversation(context, tasks.front(), 1, kind), true});
+    for (int64_t answers = 2; answers < std::min(config.rollout.turns, kMostTurns); ++answers)
+      questions.push_back({rollout::example_conversation(context, tasks.front(), answers), true});
   }
+  const size_t of_rollouts = questions.size();
   if (!tasks.empty())
     rollout::opening_ids(policy::ChatFormat(tokenizer), prompt, tasks.front());  // or throws
   if (!config.cold_start.data.empty())
     read_conversations(config.cold_start.source(), [&](rollout::ChatExample&& example) {
+      if (questions.size() == of_rollouts + kMostRows) {
+        say_beside(fmt::format(
+            "chat: the chat template was tried on the first {} conversations of {}; the others are "
+            "written as the layout has it",
+            kMostRows, config.cold_start.data));
+        return false;
+      }
       if (!example.plain()) questions.push_back({messages_of(example), false});
-      return questions.size() < tasks.size() + kMostRows;
+      return true;
     });
   for (const std::string& line : policy::try_chat(tokenizer, config.model.chat(), questions))
     say_beside(line);

@@ -163,9 +163,9 @@ void Normalizer::run(const Step& step, Work& work) {
         break;
       }
       for (size_t at = keep; at < text.size();) {
-        // Between two ASCII characters nothing is joined or put in order.
+        // An ASCII character is joined with nothing in front of it, and nothing is moved across it.
         size_t end = at + 1;
-        while (end < text.size() && (uint8_t(text[end]) >= 0x80 || uint8_t(text[end - 1]) >= 0x80)) ++end;
+        while (end < text.size() && uint8_t(text[end]) >= 0x80) ++end;
         put(normal_form(text.substr(at, end - at), step.form), at);
         at = end;
       }

@@ -98,6 +98,20 @@ TEST(AddedNames, ContentsCompleteNoNameAndHideNone) {
   EXPECT_EQ(written("<|end|>", "", "<|end|>"), (Ids{260, 260}));
 }
 
+TEST(AddedNames, WhatTheProgramWroteIsATokenWhateverCharacterIsInFront) {
+  Json json = flagged({"normalized"});
+  for (const char* form : {"NFC", "NFD", "NFKC", "NFKD"}) {
+    json["normalizer"] = {{"type", form}};
+    const Tokenizer tokenizer = loaded(json);
+    for (const std::string content : {"hi \xE2\x80\x94", "e\xCC\x81", "\xE6\x97\xA5\xE6\x9C\xAC",
+                                      "\xE2\x80\x8B", "\xC3\xA9", "\xED\x95\x9C"}) {
+      const TextRange range{0, content.size()};
+      EXPECT_EQ(tokenizer.encode_written(content + "<|end|>", {&range, 1}).back(), 260)
+          << form << " " << content;
+    }
+  }
+}
+
 TEST(AddedNames, ContentsAreGuardedInNormalisedTextToo) {
   Json json = flagged({"normalized"});
   json["normalizer"] = {

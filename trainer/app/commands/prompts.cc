@@ -2,16 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
-#include "env/languages/language.h"
-#include "env/verdict/message.h"
 #include "policy/chat/chat_format.h"
 #include "policy/chat/choice.h"
 #include "rollout/conversation.h"
+#include "rollout/example_turns.h"
 #include "rollout/prompt/prompt.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/checkpoint/restore.h"
@@ -23,44 +22,12 @@ namespace {
 
 using Messages = std::vector<policy::ChatMessage>;
 
-struct ExampleVerdict {
-  env::VerdictKind kind;
-  const char* reason;
-};
-constexpr std::array kExamples = {ExampleVerdict{env::VerdictKind::kPass, ""},
-                                  ExampleVerdict{env::VerdictKind::kFailParse, "no_code_block"},
-                                  ExampleVerdict{env::VerdictKind::kFailCompile, "compile_error"},
-                                  ExampleVerdict{env::VerdictKind::kFailRuntime, "signal_11"},
-                                  ExampleVerdict{env::VerdictKind::kFailTimeout, "timeout"},
-                                  ExampleVerdict{env::VerdictKind::kFailIncorrect, "tolerance"}};
-
-env::Verdict example_verdict(const std::string& name) {
-  for (const auto& [kind, reason] : kExamples) {
-    if (name != env::to_string(kind)) continue;
-    env::Verdict verdict = env::verdict_of(kind, reason);
-    if (!verdict.pass()) return verdict;
-    verdict.speedup = 1.8;
-    verdict.message = env::verdict_message(verdict);
-    return verdict;
-  }
-  throw ConfigError("--verdict: '{}' is not known", name);
-}
-
 Messages messages_of(const RunConfig& config, const env::Task& task, const PromptWords& words) {
-  const rollout::ContextOptions& context = config.rollout.context;
-  const bool later = !words.verdict.empty();
-  Messages messages;
-  if (const auto system = rollout::system_prompt(context.prompt, task))
-    messages.push_back({"system", *system});
-  messages.push_back({"user", later && !context.appends() ? rollout::later_task_prompt(context.prompt, task)
-                                                          : rollout::task_prompt(context.prompt, task)});
-  if (!later) return messages;
-  const env::Verdict verdict = example_verdict(words.verdict);
-  messages.push_back({"assistant", fmt::format("(an example of an answer)\n```{}\n```\n",
-                                               env::fence_word(env::find_language(task.language)))});
-  const env::Verdict* const history[] = {&verdict};
-  messages.push_back({"user", rollout::VerdictPrompt(context.prompt, task).text(history)});
-  return messages;
+  const std::vector<std::string> names = rollout::example_verdict_names();
+  const auto verdict = std::ranges::find(names, words.verdict);
+  if (words.verdict.empty()) return rollout::example_conversation(config.rollout.context, task, 0);
+  if (verdict == names.end()) throw ConfigError("--verdict: '{}' is not known", words.verdict);
+  return rollout::example_conversation(config.rollout.context, task, 1, size_t(verdict - names.begin()));
 }
 
 // The model's tokenizer, which knows how its conversations are written.
@@ -108,11 +75,7 @@ void print_messages(const Messages& messages, const std::optional<Written>& writ
 
 }  // namespace
 
-std::vector<std::string> example_verdicts() {
-  std::vector<std::string> names;
-  for (const ExampleVerdict& example : kExamples) names.emplace_back(env::to_string(example.kind));
-  return names;
-}
+std::vector<std::string> example_verdicts() { return rollout::example_verdict_names(); }
 
 void print_prompts(const RunConfig& config, const std::vector<env::Task>& tasks, const PromptWords& words) {
   std::optional<policy::Tokenizer> tokenizer = tokenizer_of(config);
