@@ -1,13 +1,13 @@
 #include "trainer/cold_start/conversation_form.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "base/input/json.h"
 #include "base/input/rows/rows.h"
+#include "trainer/cold_start/row_fields.h"
 #include "trainer/cold_start/row_messages.h"
 
 namespace temper::trainer {
@@ -20,36 +20,50 @@ using Names = std::vector<std::string>;
 const Names kMessageNames = {"messages", "conversations", "conversation"};
 const Names kPromptNames = {"prompt", "question", "query", "input"};
 const Names kCompletionNames = {"completion", "response", "answer", "output"};
+constexpr const char* kInstruction = "instruction";
 constexpr const char* kText = "text";
 const Names kSystemNames = {"system", "system_prompt"};
+const Names kInputNames = {"input", "context"};  // alpaca's
+constexpr const char* kTextOrMessages = "a text or a list of messages";
 
 constexpr const char* kNameThem =
     "cold_start.fields.messages, or .prompt and .completion, name the fields by dotted paths";
 
-bool has(const Json& row, const std::string& name) {
-  const auto found = row.find(name);
-  return found != row.end() && !found->is_null();
+bool is_among(const Names& names, const std::string& name) { return std::ranges::count(names, name) > 0; }
+
+[[noreturn]] void throw_both(const std::string& one, const std::string& other, const char* option) {
+  throw ConfigError(
+      "it has both {} and {}; cold_start.fields.{} names the one that is meant{}", one, other, option,
+      is_among(kInputNames, other)
+          ? fmt::format(", and the form of alpaca ({}, {}, output) asks both", kInstruction, other)
+          : "");
 }
 
-bool says_something(const Json& row, const std::string& name) {
-  if (!has(row, name)) return false;
-  const Json& value = row[name];
-  if (!value.is_string()) return !value.is_structured() || !value.empty();
-  const std::string& text = value.get_ref<const std::string&>();
-  return !text.empty() && text != "[]";
-}
-
-// The name that the row has, or "". Errors: ConfigError if it has two.
+// The name that the row has, or "". One that says something goes before one that does not. Errors: ConfigError if
+// two say something.
 std::string one_of_names(const Json& row, const Names& names, const char* option) {
   std::string found;
   for (const std::string& name : names) {
     if (!has(row, name)) continue;
-    if (!found.empty())
-      throw ConfigError("it has both {} and {}; cold_start.fields.{} names the one that is meant", found,
-                        name, option);
-    found = name;
+    if (!found.empty() && says_something(row, found) && says_something(row, name))
+      throw_both(found, name, option);
+    if (found.empty() || says_something(row, name)) found = name;
   }
   return found;
+}
+
+// Errors: ConfigError if one of the names says something that is not read, since the file's first row had others.
+void refuse_beside(const Json& row, const std::string& used, const Names& names, const char* option) {
+  for (const std::string& name : names)
+    if (name != used && says_something(row, name)) throw_both(used, name, option);
+}
+
+// Which of alpaca's two names the row's input has.
+std::string input_name(const Json& row) {
+  if (!says_something(row, "context")) return "input";
+  if (says_something(row, "input"))
+    throw ConfigError("it has both input and context: one of them follows the instruction; join the two");
+  return "context";
 }
 
 // What rows are that have no answer to learn from, or none of their own.
@@ -64,21 +78,32 @@ std::string known_otherwise(const Json& row) {
     return "it has a prompt and no answer, as rows for reinforcement learning; "
            "cold_start.fields.completion=extra_info.answer "
            "would take the answer from there; ";
+  for (const std::string& name : kRowLists)
+    if (has(row, name) && row[name].is_array() && row[name].empty())
+      return fmt::format("it holds no conversation, since {} is an empty list; ", name);
   return "";
 }
 
-[[noreturn]] void throw_no_form(const Json& row) {
-  throw ConfigError("it has no form that is known: {}its fields are {}; {}", known_otherwise(row),
-                    fields_of(row), kNameThem);
+std::string its_fields(const Json& row) {
+  return row.empty() ? "it has no fields" : "its fields are " + fields_of(row);
 }
 
-void refuse_what_is_lost(const Json& row) {
-  for (const char* name : {"tools", "functions"})
-    if (says_something(row, name))
-      throw ConfigError("{} is {}: calls of tools cannot be learned; leave such rows out", name,
-                        shown(row[name]));
-  if (has(row, "label") && row["label"].is_boolean() && !row["label"].get<bool>())
-    throw ConfigError("label is false: an answer that is not wanted cannot be learned; leave such rows out");
+void refuse_null(const Json& row, const Names& names, std::string_view allowed) {
+  for (const std::string& name : names)
+    if (row.contains(name) && row[name].is_null()) throw ConfigError("{} is null: must be {}", name, allowed);
+}
+
+// `prompt` and `completion`: the names that were found, or empty.
+[[noreturn]] void throw_no_form(const Json& row, const std::string& prompt, const std::string& completion) {
+  const std::string otherwise = known_otherwise(row);
+  if (otherwise.empty()) {
+    refuse_null(row, kMessageNames, "a list of messages");
+    if (completion.empty()) refuse_null(row, kCompletionNames, kTextOrMessages);
+    refuse_null(row, {kInstruction}, "a text");
+    if (prompt.empty() && !has(row, kInstruction)) refuse_null(row, kPromptNames, kTextOrMessages);
+    if (prompt.empty() && completion.empty()) refuse_null(row, {kText}, "a text");
+  }
+  throw ConfigError("it has no form that is known: {}{}; {}", otherwise, its_fields(row), kNameThem);
 }
 
 void add_system(const Json& row, std::vector<ChatMessage>& messages) {
@@ -91,8 +116,7 @@ void add_system(const Json& row, std::vector<ChatMessage>& messages) {
 }
 
 std::vector<ChatMessage> part_from(const Json& value, const std::string& name) {
-  if (!value.is_structured())
-    throw ConfigError("{} is {}: must be a text or a list of messages", name, shown(value));
+  if (!value.is_structured()) throw ConfigError("{} is {}: must be {}", name, shown(value), kTextOrMessages);
   return messages_from(value, name);
 }
 
@@ -140,13 +164,16 @@ void ConversationForm::take_messages(const Json& row, std::string field) {
 }
 
 bool ConversationForm::take_alpaca(const Json& row) {
-  if (!has(row, "instruction")) return false;
+  if (!has(row, kInstruction)) return false;
   completion_ = one_of_names(row, kCompletionNames, "completion");
   if (completion_.empty()) return false;
-  prompt_ = "instruction";
-  input_ = row.contains("context") && !row.contains("input") ? "context" : "input";
+  prompt_ = kInstruction;
   kind_ = Kind::kAlpaca;
-  name_ = fmt::format("alpaca (instruction, {} on a line of its own, {})", input_, completion_);
+  name_ = fmt::format("alpaca ({}, {} on a line of its own, {})", kInstruction,
+                      !row.contains("context") ? "input"
+                      : row.contains("input")  ? "input or context"
+                                               : "context",
+                      completion_);
   return true;
 }
 
@@ -164,7 +191,7 @@ void ConversationForm::take_pair(const Json& row, const DataFields& fields) {
   prompt_ = fields.prompt.empty() ? one_of_names(row, kPromptNames, "prompt") : fields.prompt;
   completion_ =
       fields.completion.empty() ? one_of_names(row, kCompletionNames, "completion") : fields.completion;
-  if (prompt_.empty() || completion_.empty()) throw_no_form(row);
+  if (prompt_.empty() || completion_.empty()) throw_no_form(row, prompt_, completion_);
   required(row, prompt_, "prompt");
   required(row, completion_, "completion");
   name_ = fmt::format("prompt + completion ({}, {})", prompt_, completion_);
@@ -175,15 +202,18 @@ const Json& ConversationForm::required(const Json& row, const std::string& field
   const Json* found = field_at(row, field);
   if (!found)
     throw ConfigError(
-        "it has no field {}, which {}; its fields are {}", field,
+        "it has no field {}, which {}; {}", field,
         option.empty() ? "the file's first row has" : fmt::format("cold_start.fields.{} names", option),
-        fields_of(row));
+        its_fields(row));
   return *found;
 }
 
 std::vector<ChatMessage> ConversationForm::messages_of(const Json& row) const {
-  if (kind_ == Kind::kMessages)
-    return messages_from(required(row, messages_, fields_.messages.empty() ? "" : "messages"), messages_);
+  if (kind_ == Kind::kMessages) {
+    const Json& list = required(row, messages_, fields_.messages.empty() ? "" : "messages");
+    if (!list.is_array()) throw ConfigError("{} is {}: must be a list of messages", messages_, shown(list));
+    return messages_from(list, messages_);
+  }
   const Json& prompt = required(row, prompt_, fields_.prompt.empty() ? "" : "prompt");
   const Json& completion = required(row, completion_, fields_.completion.empty() ? "" : "completion");
   if (kind_ == Kind::kPair) {
@@ -195,8 +225,28 @@ std::vector<ChatMessage> ConversationForm::messages_of(const Json& row) const {
     throw ConfigError("history is {}: earlier turns are read from messages alone; write the row as those",
                       shown(row["history"]));
   std::string text = text_from(prompt, prompt_);
-  if (says_something(row, input_)) text += (text.empty() ? "" : "\n") + text_from(row[input_], input_);
+  const std::string input = input_name(row);
+  if (says_something(row, input)) text += (text.empty() ? "" : "\n") + text_from(row[input], input);
   return {ChatMessage{"user", text}, ChatMessage{"assistant", text_from(completion, completion_), 1}};
+}
+
+void ConversationForm::refuse_other_names(const Json& row) const {
+  if (kind_ == Kind::kMessages && fields_.messages.empty())
+    refuse_beside(row, messages_, kMessageNames, "messages");
+  if (kind_ == Kind::kPair && fields_.prompt.empty()) {
+    Names names = kPromptNames;
+    names.insert(names.end(), {"context", kInstruction});
+    std::erase(names, completion_);
+    refuse_beside(row, prompt_, names, "prompt");
+  }
+  if ((kind_ == Kind::kPair || kind_ == Kind::kAlpaca) && fields_.completion.empty())
+    refuse_beside(row, completion_, kCompletionNames, "completion");
+  if (says_something(row, "rejected") && (kind_ == Kind::kMessages || says_something(row, "chosen")) &&
+      fields_.messages.empty() && fields_.completion.empty())
+    throw ConfigError(
+        "rejected is {}: an answer that is not wanted cannot be learned; cold_start.fields.messages or "
+        ".completion names what is",
+        shown(row["rejected"]));
 }
 
 void ConversationForm::weigh(const Json& row, std::vector<ChatMessage>& messages) const {
@@ -225,9 +275,10 @@ rollout::ChatExample ConversationForm::plain_text(const Json& row) const {
 }
 
 rollout::ChatExample ConversationForm::example_of(const Json& row) const {
-  refuse_what_is_lost(row);
+  refuse_what_is_lost(row, fields_);
   if (kind_ == Kind::kText) return plain_text(row);
   rollout::ChatExample example{.messages = messages_of(row)};
+  refuse_other_names(row);
   add_system(row, example.messages);
   weigh(row, example.messages);
   check_conversation(example.messages);

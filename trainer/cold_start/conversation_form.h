@@ -11,7 +11,7 @@
 //
 // A row's `system` or `system_prompt` is the system message of a conversation that has none. Its `weight` counts
 // its answers more or less. Other keys are ignored, but for those that say that the row is not to be learned so:
-// tools, label: false, history.
+// tools, label: false, history, images, reasoning, and two names for one thing that both say something.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -43,11 +43,12 @@ class ConversationForm {
                                  std::string_view option) const;
   rollout::ChatExample plain_text(const nlohmann::json& row) const;
   std::vector<rollout::ChatMessage> messages_of(const nlohmann::json& row) const;
+  void refuse_other_names(const nlohmann::json& row) const;
   void weigh(const nlohmann::json& row, std::vector<rollout::ChatMessage>& messages) const;
 
   DataFields fields_;
   Kind kind_ = Kind::kMessages;
-  std::string messages_, prompt_, input_, completion_;
+  std::string messages_, prompt_, completion_;
   std::string name_;
 };
 

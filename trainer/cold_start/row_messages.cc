@@ -21,7 +21,6 @@ constexpr std::array kNotes = {"id",        "index",      "idx",   "uuid",   "tu
 constexpr std::array kOfTools = {"tool_calls", "tool_call_id", "function_call", "tools", "functions"};
 constexpr std::array kToolRoles = {"tool",          "function",  "ipython",      "observation",
                                    "function_call", "tool_call", "tool_response"};
-constexpr std::array kReasoning = {"reasoning_content", "reasoning", "thinking", "thought"};
 
 bool among(const auto& names, std::string_view name) {
   return std::ranges::any_of(names, [&](std::string_view known) { return known == name; });
@@ -35,8 +34,7 @@ bool says_nothing(const Json& value) {
 void refuse_key(const std::string& key, const Json& value) {
   if (among(kOfTools, key))
     throw ConfigError("{} is {}: calls of tools cannot be learned; leave such rows out", key, shown(value));
-  if (among(kReasoning, key))
-    throw ConfigError("{} is not read: put it into the content as <think>…</think>", key);
+  if (among(kReasoning, key)) throw_reasoning(key);
   throw ConfigError("'{}' is not known: must be role, content, weight or train, or from and value",
                     printable(key));
 }
@@ -128,6 +126,10 @@ std::string text_of_part(const Json& part, std::string_view name, size_t index) 
 }
 
 }  // namespace
+
+void throw_reasoning(std::string_view name) {
+  throw ConfigError("{} is not read: put it into the content as <think>…</think>", name);
+}
 
 double weight_from(const Json& weight, std::string_view name) {
   if (!weight.is_number() || !(weight.get<double>() >= 0) || !(weight.get<double>() <= kMostWeight))

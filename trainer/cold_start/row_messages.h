@@ -1,6 +1,7 @@
 #pragma once
 // Messages of a conversation as rows of data have them.
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -11,6 +12,12 @@
 namespace temper::trainer {
 
 inline constexpr double kMostWeight = 1000;
+
+// Fields of a message or a row with the reasoning that belongs into an answer.
+inline constexpr std::array kReasoning = {"reasoning_content", "reasoning", "thinking", "think",
+                                          "thoughts",          "thought"};
+// Errors: ConfigError always, beginning with the name.
+[[noreturn]] void throw_reasoning(std::string_view name);
 
 // A number from 0 to kMostWeight. Errors: ConfigError beginning with the name.
 double weight_from(const nlohmann::json& weight, std::string_view name);

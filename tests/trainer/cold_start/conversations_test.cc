@@ -195,6 +195,8 @@ TEST_F(Conversations, HaveOtherNamesToo) {
        R"({"prompt": {"role": "user", "content": "Q"}, "completion": "A", "extra": {"messages": []}})",
        R"({"instruction": "Q", "response": "A", "context": "", "category": "qa"})",
        R"({"instruction": "", "input": "Q", "output": "A", "history": []})",
+       R"({"prompt": "Q", "input": "", "completion": "A", "answer": "", "context": [], "images": []})",
+       R"({"question": "Q", "answer": "A", "thinking": "", "reasoning": "off", "think": false, "label": "1"})",
        R"({"messages": [{"role": "user", "content": "Q", "id": 1}, {"role": "assistant", "content": "A", "name": ""}], "prompt": "P"})"})
     EXPECT_THAT(texts(one(row)), same) << row;
 }
@@ -319,6 +321,67 @@ TEST_F(Conversations, PairsAndAlpacaHaveFaultsOfTheirOwn) {
   EXPECT_THAT(fault(R"({"instruction": "Q", "output": " "})", kAlpaca), HasSubstr("the answer is empty"));
 }
 
+// Each row beside a first row that has one of the names, or none.
+TEST_F(Conversations, AnInputOrAContextIsAskedOrRefusedInEachRow) {
+  const std::string context = R"({"instruction": "Q", "context": "I", "output": "A"})",
+                    input = R"({"instruction": "Q", "input": "I", "context": "", "output": "A"})",
+                    null = R"({"instruction": "Q", "input": null, "context": "I", "output": "A"})";
+  const auto all = read({.path = file(join({kAlpaca, context, input, null}, "\n"))});
+  ASSERT_EQ(all.size(), 4u);
+  for (size_t i = 1; i < all.size(); ++i)
+    EXPECT_THAT(texts(all[i]), ElementsAre("user Q\nI 0", "assistant A 1"));
+  for (const std::string& row : {context, input, null})
+    EXPECT_THAT(texts(one(row)), ElementsAre("user Q\nI 0", "assistant A 1"));
+  const std::string both = R"({"instruction": "Q", "input": "I", "context": "J", "output": "A"})";
+  for (const std::string& good : {kAlpaca, context})
+    EXPECT_THAT(fault(both, good), HasSubstr("data.jsonl:3: it has both input and context"));
+  for (const char* name : {"input", "context", "question", "instruction"})
+    EXPECT_THAT(
+        fault(fmt::format(R"({{"prompt": "Q", "{}": "I", "completion": "A"}})", name), kPair),
+        HasSubstr(fmt::format("data.jsonl:3: it has both prompt and {}; cold_start.fields.prompt names "
+                              "the one that is meant",
+                              name)));
+  const std::string squad = R"({"question": "Q", "context": "I", "answer": "A"})";
+  EXPECT_THAT(
+      fault_of({.path = file(squad)}),
+      HasSubstr("it has both question and context; cold_start.fields.prompt names the one that is meant, "
+                "and the form of alpaca (instruction, context, output) asks both"));
+  EXPECT_THAT(texts(one(squad, {.prompt = "question"})), ElementsAre("user Q 0", "assistant A 1"));
+  EXPECT_THAT(fault(R"({"prompt": "Q", "completion": "A", "answer": "B"})", kPair),
+              HasSubstr("it has both completion and answer; cold_start.fields.completion names"));
+  EXPECT_THAT(fault(kMessages.substr(0, kMessages.size() - 1) + R"(, "conversations": [1]})"),
+              HasSubstr("it has both messages and conversations; cold_start.fields.messages names"));
+}
+
+TEST_F(Conversations, WhatARowSaysBesideThemIsNotLostInSilence) {
+  const auto beside = [](const std::string& row, const std::string& field) {
+    return row.substr(0, row.size() - 1) + ", " + field + "}";
+  };
+  for (const std::string& row : {kMessages, kShare, kPair, kAlpaca}) {
+    for (const char* name : {"reasoning", "reasoning_content", "thinking", "think", "thoughts"})
+      EXPECT_THAT(fault(beside(row, fmt::format(R"("{}": "why")", name)), row),
+                  HasSubstr(fmt::format(
+                      "data.jsonl:3: {} is not read: put it into the content as <think>…</think>", name)));
+    for (const char* label : {"false", "0", "0.0", R"("false")", R"("False")", R"("0")"})
+      EXPECT_THAT(fault(beside(row, fmt::format("\"label\": {}", label)), row),
+                  HasSubstr(fmt::format("label is {}: an answer that is not wanted", label)));
+    for (const char* label : {"null", "true", "1", R"("true")", R"("code")"})
+      EXPECT_EQ(fault(beside(row, fmt::format("\"label\": {}", label)), row), "none");
+    for (const char* name : {"image", "images", "audio", "audios", "video", "videos"})
+      EXPECT_THAT(fault(beside(row, fmt::format(R"("{}": ["x"])", name)), row),
+                  HasSubstr(fmt::format("{} is [\"x\"]: only text is learned", name)));
+    EXPECT_THAT(fault(beside(row, R"("chosen": "x", "rejected": "y")"), row),
+                HasSubstr("rejected is \"y\": an answer that is not wanted"));
+  }
+  EXPECT_THAT(fault(beside(kMessages, R"("rejected": "y")")), HasSubstr("rejected is \"y\""));
+  EXPECT_THAT(texts(one(beside(kMessages, R"("rejected": "y")"), {.messages = "messages"})),
+              ElementsAre("user Q 0", "assistant A 1"));
+  EXPECT_THAT(texts(one(R"({"prompt": "Q", "chosen": "A", "rejected": "B"})", {.completion = "chosen"})),
+              ElementsAre("user Q 0", "assistant A 1"));
+  EXPECT_THAT(texts(one(R"({"prompt": "Q", "thinking": "A"})", {.completion = "thinking"})),
+              ElementsAre("user Q 0", "assistant A 1"));
+}
+
 TEST_F(Conversations, AFirstRowOfNoFormIsToldItsFieldsAndTheWayOut) {
   const auto said = [&](const std::string& row, const DataFields& fields = {}) {
     return fault_of({.path = file(row), .fields = fields});
@@ -345,6 +408,19 @@ TEST_F(Conversations, AFirstRowOfNoFormIsToldItsFieldsAndTheWayOut) {
               HasSubstr("it has no field w, which cold_start.fields.weight names"));
   EXPECT_THAT(said(kNested, {.messages = "trace"}), HasSubstr("trace is {\"turns\":["));
   EXPECT_THAT(said(" \n"), HasSubstr("data.jsonl: holds no conversation"));
+  EXPECT_THAT(said(R"({"data": []})"), HasSubstr("it holds no conversation, since data is an empty list"));
+  EXPECT_THAT(said("{}"), HasSubstr("it has no form that is known: it has no fields; cold_start.fields"));
+  EXPECT_THAT(said(R"({"messages": {"role": "user", "content": "Q"}})"),
+              HasSubstr("messages is {\"content\":\"Q\",\"role\":\"user\"}: must be a list of messages"));
+  for (const auto& [row, field] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"prompt": "Q", "completion": null})", "completion"},
+           {R"({"question": null, "answer": "A"})", "question"},
+           {R"({"messages": null})", "messages"},
+           {R"({"conversations": null, "id": 1})", "conversations"},
+           {R"({"instruction": "Q", "input": null, "output": null})", "output"},
+           {R"({"instruction": null, "input": null, "output": "A"})", "instruction"},
+           {R"({"text": null})", "text"}})
+    EXPECT_THAT(said(row), HasSubstr("data.jsonl:1: " + field + " is null: must be a")) << row;
 }
 
 TEST_F(Conversations, WhatIsNoJsonIsRefusedInASentence) {
@@ -353,6 +429,7 @@ TEST_F(Conversations, WhatIsNoJsonIsRefusedInASentence) {
            {std::string("PK\3\4"), "is a zip archive"},
            {"<html>", "is a web page"},
            {"PAR1" + std::string(60, '\0') + "PAR1", "is a parquet file, which a Python with pyarrow reads"},
+           {R"({"x": )" + std::string(34, '[') + std::string(34, ']') + "}", "is nested more than 34 deep"},
            {packed(kMessages).substr(0, 40), "ends in the middle of what gzip packed"}})
     EXPECT_THAT(fault_of({.path = file(bytes)}), HasSubstr(said));
   EXPECT_THAT(fault_of({.path = (dir_ / "nowhere.jsonl").string()}), HasSubstr("no such file"));
@@ -412,7 +489,7 @@ TEST_F(Conversations, OfAParquetTable) {
       "import pyarrow as pa, pyarrow.parquet as pq, sys\n"
       "turns = [{'role': r, 'content': f'{r} {i}'} for i in range(5) for r in ('user', 'assistant')]\n"
       "pq.write_table(pa.table({'messages': [turns] * 300, 'uuid': range(300), 'final_speedup': "
-      "[float('nan')] * 300, 'image': [b'x'] * 300,\n"
+      "[float('nan')] * 300, 'blob': [b'x'] * 300,\n"
       "  'weight': [1.0] * 299 + [float(sys.argv[2])], 'tools': [None] * 300}), sys.argv[1], "
       "row_group_size=100)\n";
   const auto write = [&](const char* weight) {
