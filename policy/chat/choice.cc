@@ -102,6 +102,36 @@ bool joins_openings(const Tokenizer& tokenizer, const ChatFormat& format) {
   return true;
 }
 
+// What apply_chat_template and its renderer take themselves: no template gets them from these arguments.
+void check_arguments(const std::string& arguments) {
+  static constexpr const char* kTaken[] = {"add_generation_prompt",
+                                           "chat_template",
+                                           "continue_final_message",
+                                           "conversation",
+                                           "conversations",
+                                           "documents",
+                                           "max_length",
+                                           "messages",
+                                           "padding",
+                                           "return_assistant_tokens_mask",
+                                           "return_dict",
+                                           "return_tensors",
+                                           "self",
+                                           "tokenize",
+                                           "tokenizer_kwargs",
+                                           "tools",
+                                           "truncation"};
+  const nlohmann::json names = parse_json_object(arguments, "model.chat_arguments");
+  for (const char* name : kTaken)
+    if (names.contains(name))
+      throw ConfigError(
+          "model.chat_arguments: {} is {}: apply_chat_template has an argument of this name, which is not "
+          "one "
+          "that a template is given here; leave it out, or give the template names of its own, such as "
+          "enable_thinking",
+          name, shown(names[name]));
+}
+
 std::vector<std::string> lines_about(const ChatLayout& layout) {
   if (layout.rewrites.empty()) return {};
   return {fmt::format("chat: append-only: the chat template {}; here what has been said stays as it was",
@@ -142,6 +172,7 @@ void use_layout(Tokenizer& tokenizer, ChatLayout layout) {
 }
 
 std::vector<std::string> choose_chat(Tokenizer& tokenizer, const ChatSource& source) {
+  check_arguments(source.arguments);
   std::vector<std::string> said;
   ChatLayout layout;
   const auto chat_template = template_of(tokenizer, source);

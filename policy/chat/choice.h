@@ -25,7 +25,7 @@ std::optional<ChatTemplate> template_of(const Tokenizer& tokenizer, const ChatSo
 // Sets tokenizer.chat and marks the layout's tokens, so that no content becomes one. One that is set already is kept where
 // it was read off the same template, arguments and date. auto: the folder's template decides; where there is none, its
 // special tokens. Returns what is to be said, a line each. Errors: ConfigError naming the way out if the template cannot be
-// followed, or cannot be run here and is not known.
+// followed, or cannot be run here and is not known, and if an argument has a name that apply_chat_template has for itself.
 std::vector<std::string> choose_chat(Tokenizer& tokenizer, const ChatSource& source);
 
 // The same with a layout that was chosen elsewhere. Errors: ConfigError if the tokenizer lacks a token of it.
