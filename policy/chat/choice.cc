@@ -223,6 +223,18 @@ void take_kept_layout(Tokenizer& tokenizer, const std::filesystem::path& checkpo
     use_layout(tokenizer, layout_from(read_input_file(file, kMostBytes), file.string()));
 }
 
+bool has_other_template(const std::filesystem::path& dir, const Tokenizer& tokenizer) try {
+  const auto text_of = [](const Tokenizer& of) {
+    const auto chat_template = find_chat_template(of.files());
+    return chat_template ? std::optional(chat_template->text) : std::nullopt;
+  };
+  return text_of(Tokenizer::load(dir)) != text_of(tokenizer);
+} catch (const ConfigError&) {
+  return false;
+} catch (const WorldError&) {
+  return false;
+}
+
 bool has_own_tokenizer(const std::filesystem::path& dir) try {
   const nlohmann::json config = read_json(dir / "tokenizer_config.json");
   return config.is_object() && config.value("chat_template", nlohmann::json()) == kOwnChatTemplate;

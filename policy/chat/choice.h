@@ -37,6 +37,9 @@ void use_layout(Tokenizer& tokenizer, ChatLayout layout);
 void keep_layout(const Tokenizer& tokenizer, const std::filesystem::path& checkpoint);
 void take_kept_layout(Tokenizer& tokenizer, const std::filesystem::path& checkpoint);
 
+// Whether the folder's chat template is another text than the one among the tokenizer's files. false if it cannot be read.
+bool has_other_template(const std::filesystem::path& dir, const Tokenizer& tokenizer);
+
 // Whether the folder's tokenizer is one that Tokenizer::train() made: its chat template is Temper's own.
 bool has_own_tokenizer(const std::filesystem::path& dir);
 

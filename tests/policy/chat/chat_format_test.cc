@@ -210,6 +210,17 @@ TEST(ChatFormats, AFolderWithoutATemplateSaysWhichFormatItGets) {
   EXPECT_NE(said[0].find("has no chat template; its tokens are those of chatml"), std::string::npos);
 }
 
+TEST(ChatFormats, AFolderThatGotAnotherTemplateIsNoticed) {
+  const TokenizerDir dir;
+  tokenizer_with({}, "a").save(dir.path);
+  EXPECT_FALSE(has_other_template(dir.path, tokenizer_with({}, "a")));
+  EXPECT_TRUE(has_other_template(dir.path, tokenizer_with({}, "b")));
+  EXPECT_TRUE(has_other_template(dir.path, tokenizer_with({}, "")));
+  write_file_atomic(dir.path / "chat_template.jinja", "a");  // the same text at another place
+  EXPECT_FALSE(has_other_template(dir.path, tokenizer_with({}, "a")));
+  EXPECT_FALSE(has_other_template(dir.path / "gone", tokenizer_with({}, "a")));
+}
+
 TEST(ChatFormats, AKeptLayoutIsReadBack) {
   for (const std::string& name : layout_names()) {
     if (name == "auto") continue;
