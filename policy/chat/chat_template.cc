@@ -1,13 +1,16 @@
 #include "policy/chat/chat_template.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "base/files.h"
 #include "base/input/json.h"
+#include "base/input/printable.h"
 #include "base/input/utf8.h"
 #include "policy/chat/chat_layout.h"
+#include "policy/text/named_tokens.h"
 
 namespace temper::policy {
 namespace {
@@ -17,24 +20,11 @@ using Files = std::map<std::string, std::string>;
 
 constexpr const char* kConfig = "tokenizer_config.json";
 
-Json read(const Files& files, const char* name) {
-  const auto file = files.find(name);
-  return file == files.end() ? Json::object() : parse_json_object(file->second, name);
-}
-
-// A token's name stands alone, or with the token's flags.
-void take_tokens(const Json& config, std::map<std::string, std::string>& tokens) {
-  for (const char* key :
-       {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
-    Json token = config.value(key, Json());
-    if (token.is_object()) token = token.value("content", Json());
-    if (token.is_string()) tokens.emplace(key, token.get<std::string>());
-  }
-}
-
-// What transformers' classes call their tokens where the files do not say it.
-void take_defaults(const std::string& tokenizer_class, std::map<std::string, std::string>& tokens) {
-  const auto is = [&](const char* name) { return tokenizer_class.starts_with(name); };
+// What transformers' classes call their tokens where the files do not say it. A null says that there is none.
+void take_defaults(const Json& settings, std::map<std::string, std::string>& tokens) {
+  const Json tokenizer_class = settings.value("tokenizer_class", Json());
+  if (!tokenizer_class.is_string()) return;
+  const auto is = [&](const char* name) { return tokenizer_class.get<std::string>().starts_with(name); };
   std::map<std::string, std::string> defaults;
   if (is("LlamaTokenizer") || is("CodeLlamaTokenizer"))
     defaults = {{"bos_token", "<s>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}};
@@ -44,17 +34,43 @@ void take_defaults(const std::string& tokenizer_class, std::map<std::string, std
   if (is("GPT2Tokenizer"))
     defaults = {
         {"unk_token", "<|endoftext|>"}, {"bos_token", "<|endoftext|>"}, {"eos_token", "<|endoftext|>"}};
+  std::erase_if(defaults, [&](const auto& token) { return settings.contains(token.first); });
   tokens.merge(defaults);
+}
+
+// Name → template, of an object or of a list, where the last one of a name counts.
+Json by_name(const Json& found) {
+  if (found.is_object()) return found;
+  Json named = Json::object();
+  for (const Json& entry : found) {
+    const Json name = entry.is_object() ? entry.value("name", Json()) : Json();
+    if (name.is_string()) named[name.get<std::string>()] = entry.value("template", Json());
+  }
+  return named;
 }
 
 // The text, or why there is none.
 void take_text(const Json& found, ChatTemplate& taken) {
   if (found.is_string()) return void(taken.text = found.get<std::string>());
-  for (const Json& entry : found)
-    if (entry.is_object() && entry.value("name", Json()) == "default" &&
-        entry.value("template", Json()).is_string())
-      return void(taken.text = entry["template"].get<std::string>());
-  taken.unusable = fmt::format("{} lists templates by name, and none is called default", kConfig);
+  if (!found.is_structured()) {
+    taken.unusable =
+        fmt::format("{}: chat_template is {}: must be a text, or texts by name", kConfig, shown(found));
+    return;
+  }
+  const Json named = by_name(found);
+  const auto text = named.find("default");
+  if (named.empty()) {
+    taken.unusable = fmt::format("{}: chat_template is {}: it lists no template", kConfig, shown(found));
+  } else if (text == named.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : named.items()) names.push_back(printable(name, 100));
+    taken.unusable = fmt::format("the folder lists templates by name, and none is called default: {}",
+                                 fmt::join(names, ", "));
+  } else if (!text->is_string()) {
+    taken.unusable = fmt::format("{}: chat_template: default is {}: must be a text", kConfig, shown(*text));
+  } else {
+    taken.text = text->get<std::string>();
+  }
 }
 
 // Nobody's program is as large; what Jinja does with one grows faster than its size.
@@ -89,20 +105,18 @@ std::string ChatTemplate::digest() const {
 }
 
 std::optional<ChatTemplate> find_chat_template(const Files& files) {
-  const Json config = read(files, kConfig);
-  const Json listed = config.value("chat_template", Json());
+  const Json settings = token_settings(files);
+  const Json listed = settings.value("chat_template", Json());
   ChatTemplate found;
   if (const auto file = files.find("chat_template.jinja"); file != files.end())
     found.text = file->second;
-  else if (listed.is_string() || (listed.is_array() && !listed.empty()))
+  else if (!listed.is_null())
     take_text(listed, found);
   else
     return std::nullopt;
   check_text(found);
-  take_tokens(config, found.tokens);
-  take_tokens(read(files, "special_tokens_map.json"), found.tokens);
-  const Json name = config.value("tokenizer_class", Json());
-  if (name.is_string()) take_defaults(name.get<std::string>(), found.tokens);
+  found.tokens = named_tokens(settings);
+  take_defaults(settings, found.tokens);
   return found;
 }
 

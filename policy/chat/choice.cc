@@ -102,6 +102,36 @@ bool joins_openings(const Tokenizer& tokenizer, const ChatFormat& format) {
   return true;
 }
 
+// What apply_chat_template and its renderer take themselves: no template gets them from these arguments.
+void check_arguments(const std::string& arguments) {
+  static constexpr const char* kTaken[] = {"add_generation_prompt",
+                                           "chat_template",
+                                           "continue_final_message",
+                                           "conversation",
+                                           "conversations",
+                                           "documents",
+                                           "max_length",
+                                           "messages",
+                                           "padding",
+                                           "return_assistant_tokens_mask",
+                                           "return_dict",
+                                           "return_tensors",
+                                           "self",
+                                           "tokenize",
+                                           "tokenizer_kwargs",
+                                           "tools",
+                                           "truncation"};
+  const nlohmann::json names = parse_json_object(arguments, "model.chat_arguments");
+  for (const char* name : kTaken)
+    if (names.contains(name))
+      throw ConfigError(
+          "model.chat_arguments: {} is {}: apply_chat_template has an argument of this name, which is not "
+          "one "
+          "that a template is given here; leave it out, or give the template names of its own, such as "
+          "enable_thinking",
+          name, shown(names[name]));
+}
+
 std::vector<std::string> lines_about(const ChatLayout& layout) {
   if (layout.rewrites.empty()) return {};
   return {fmt::format("chat: append-only: the chat template {}; here what has been said stays as it was",
@@ -142,6 +172,7 @@ void use_layout(Tokenizer& tokenizer, ChatLayout layout) {
 }
 
 std::vector<std::string> choose_chat(Tokenizer& tokenizer, const ChatSource& source) {
+  check_arguments(source.arguments);
   std::vector<std::string> said;
   ChatLayout layout;
   const auto chat_template = template_of(tokenizer, source);
@@ -190,6 +221,18 @@ void take_kept_layout(Tokenizer& tokenizer, const std::filesystem::path& checkpo
   constexpr uint64_t kMostBytes = 16 << 20;
   if (std::filesystem::exists(file))
     use_layout(tokenizer, layout_from(read_input_file(file, kMostBytes), file.string()));
+}
+
+bool has_other_template(const std::filesystem::path& dir, const Tokenizer& tokenizer) try {
+  const auto text_of = [](const Tokenizer& of) {
+    const auto chat_template = find_chat_template(of.files());
+    return chat_template ? std::optional(chat_template->text) : std::nullopt;
+  };
+  return text_of(Tokenizer::load(dir)) != text_of(tokenizer);
+} catch (const ConfigError&) {
+  return false;
+} catch (const WorldError&) {
+  return false;
 }
 
 bool has_own_tokenizer(const std::filesystem::path& dir) try {

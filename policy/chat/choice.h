@@ -25,7 +25,7 @@ std::optional<ChatTemplate> template_of(const Tokenizer& tokenizer, const ChatSo
 // Sets tokenizer.chat and marks the layout's tokens, so that no content becomes one. One that is set already is kept where
 // it was read off the same template, arguments and date. auto: the folder's template decides; where there is none, its
 // special tokens. Returns what is to be said, a line each. Errors: ConfigError naming the way out if the template cannot be
-// followed, or cannot be run here and is not known.
+// followed, or cannot be run here and is not known, and if an argument has a name that apply_chat_template has for itself.
 std::vector<std::string> choose_chat(Tokenizer& tokenizer, const ChatSource& source);
 
 // The same with a layout that was chosen elsewhere. Errors: ConfigError if the tokenizer lacks a token of it.
@@ -36,6 +36,9 @@ void use_layout(Tokenizer& tokenizer, ChatLayout layout);
 // none. Errors: WorldError; ConfigError naming the file.
 void keep_layout(const Tokenizer& tokenizer, const std::filesystem::path& checkpoint);
 void take_kept_layout(Tokenizer& tokenizer, const std::filesystem::path& checkpoint);
+
+// Whether the folder's chat template is another text than the one among the tokenizer's files. false if it cannot be read.
+bool has_other_template(const std::filesystem::path& dir, const Tokenizer& tokenizer);
 
 // Whether the folder's tokenizer is one that Tokenizer::train() made: its chat template is Temper's own.
 bool has_own_tokenizer(const std::filesystem::path& dir);

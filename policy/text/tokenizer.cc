@@ -8,7 +8,9 @@
 #include "base/input/file.h"
 #include "base/input/json.h"
 #include "policy/model_config.h"
+#include "policy/text/additional_templates.h"
 #include "policy/text/bpe_json.h"
+#include "policy/text/named_tokens.h"
 #include "policy/text/piece_model.h"
 #include "policy/text/pieces/added_names.h"
 #include "policy/text/sentence_pieces.h"
@@ -43,6 +45,7 @@ Files read_files(const fs::path& dir) {
   };
   for (const char* name : kFiles) read(name);
   for (const char* name : kModelFiles) read(name);
+  take_additional_templates(dir, kMaxFileBytes, files);
   return files;
 }
 
@@ -87,9 +90,9 @@ std::vector<int32_t> end_ids(const Files& files, const fs::path& dir, const Toke
     const Json eos = object_of(files, name, dir).value("eos_token_id", Json());
     for (const Json& one : eos.is_array() ? eos : Json::array({eos})) take(one);
   }
-  Json eos = object_of(files, "tokenizer_config.json", dir).value("eos_token", Json());
-  if (eos.is_object()) eos = eos.value("content", Json());
-  if (const auto id = eos.is_string() ? tokenizer.find_special(eos.get<std::string>()) : std::nullopt)
+  const auto names = named_tokens(token_settings(files));
+  const auto eos = names.find("eos_token");
+  if (const auto id = eos != names.end() ? tokenizer.find_special(eos->second) : std::nullopt)
     ids.push_back(*id);
   return ids;
 }

@@ -64,7 +64,8 @@ class Tokenizer {
   // These tokens end an answer: they are control tokens, and decode() gives nothing for them, however they are flagged.
   void mark_ends(const std::vector<int32_t>& ids);
 
-  // Those that are marked; at first those that config.json, generation_config.json and tokenizer_config.json name.
+  // Those that are marked; at first those that config.json and generation_config.json name, and eos_token
+  // (policy/text/named_tokens.h).
   const std::vector<int32_t>& ends() const;
   std::vector<std::string> added_names() const;  // of all added tokens
 

@@ -146,6 +146,15 @@ void cold_start(const RunConfig& config, const LearnedRows& rows, Model& model, 
   throw Interrupted();
 }
 
+// A checkpoint has the template with which the run began among its files.
+void say_other_template(const RunConfig& config, const Tokenizer& tokenizer) {
+  if (!config.model.path.empty() && config.model.chat_format == "auto" &&
+      policy::has_other_template(config.model.path, tokenizer))
+    say("chat: the chat template of {} is another one than the one with which the run began; conversations "
+        "stay as they were",
+        config.model.path);
+}
+
 }  // namespace
 
 std::vector<Task> tasks_to_judge(const RunConfig& config, const std::vector<Task>& tasks) {
@@ -176,6 +185,7 @@ Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
   const auto empty = [&] {
     Model model = empty_model(*from, options);
     decide_chat(model.tokenizer, chat, options.ranks);
+    if (run.ranks().rank() == 0) say_other_template(config, model.tokenizer);
     return model;
   };
   if (from && !from->manifest.cold_start) {

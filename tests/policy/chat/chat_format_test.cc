@@ -107,11 +107,118 @@ TEST(ChatFormats, TemplatesThatAreNoTextAreNamed) {
   }
 }
 
+// What transformers takes of a folder's files; "none", or why it cannot be followed.
+std::string found_text(const std::map<std::string, std::string>& files) {
+  const auto found = find_chat_template(files);
+  return !found ? "none" : found->unusable + found->text;
+}
+
+TEST(ChatFormats, TheTemplateIsTheOneThatTransformersTakes) {
+  const auto text = [](const Json& value) {
+    return found_text({{"tokenizer_config.json", Json{{"chat_template", value}}.dump()}});
+  };
+  const Json first = {{"name", "default"}, {"template", "a"}},
+             last = {{"name", "default"}, {"template", "b"}};
+  EXPECT_EQ(text("a"), "a");
+  EXPECT_EQ(text(nullptr), "none");
+  EXPECT_EQ(text(Json{{"default", "a"}, {"tool_use", "b"}}), "a");
+  EXPECT_EQ(text(Json::array({first, last})), "b");
+  EXPECT_NE(text(5).find("chat_template is 5: must be a text"), std::string::npos) << text(5);
+  EXPECT_NE(text(false).find("chat_template is false: must be a text"), std::string::npos);
+  EXPECT_NE(text(Json::array()).find("it lists no template"), std::string::npos);
+  EXPECT_NE(text(Json::object()).find("it lists no template"), std::string::npos);
+  EXPECT_NE(text(Json{{"default", 5}}).find("default is 5"), std::string::npos);
+  EXPECT_NE(text(Json{{"rag", "a"}, {"tool_use", "b"}}).find("none is called default: rag, tool_use"),
+            std::string::npos);
+}
+
+TEST(ChatFormats, TemplatesInAFolderOfTheirOwnAreFound) {
+  const auto found = [](const std::map<std::string, std::string>& files) {
+    const TokenizerDir dir;
+    tokenizer_with({}, "config").save(dir.path);
+    std::filesystem::create_directory(dir.path / "additional_chat_templates");
+    for (const auto& [name, content] : files) write_file_atomic(dir.path / name, content);
+    return found_text(Tokenizer::load(dir.path).files());
+  };
+  const std::string own = "chat_template.jinja", of_default = "additional_chat_templates/default.jinja",
+                    of_tools = "additional_chat_templates/tool_use.jinja";
+  EXPECT_EQ(found({}), "config");
+  EXPECT_EQ(found({{own, "own"}, {of_tools, "tools"}}), "own");
+  EXPECT_EQ(found({{own, "own"}, {of_default, "default"}}), "default");
+  EXPECT_EQ(found({{of_default, "default"}, {of_tools, "tools"}}), "default");
+  EXPECT_NE(found({{of_tools, "tools"}}).find("none is called default: tool_use"), std::string::npos);
+}
+
+TEST(ChatFormats, NamesOfTokensAreThoseThatTransformersGivesATemplate) {
+  using Names = std::map<std::string, std::string>;
+  const auto names = [](Json config, const Json& map) {
+    config["chat_template"] = "x";
+    return find_chat_template(
+               {{"tokenizer_config.json", config.dump()}, {"special_tokens_map.json", map.dump()}})
+        ->tokens;
+  };
+  const Json config = {{"bos_token", "<a>"}, {"eos_token", "<b>"}},
+             map = {{"bos_token", "<c>"}, {"eos_token", nullptr}, {"pad_token", {{"content", "<d>"}}}};
+  EXPECT_EQ(names(config, map), (Names{{"bos_token", "<c>"}, {"pad_token", "<d>"}}));
+  Json decoded = config;
+  decoded["added_tokens_decoder"] = Json::object();
+  EXPECT_EQ(names(decoded, map), (Names{{"bos_token", "<a>"}, {"eos_token", "<b>"}}));
+  EXPECT_EQ(names({{"extra_special_tokens", {{"image_token", "<a>"}, {"image", "<b>"}}},
+                   {"image_token", "<c>"},
+                   {"audio_token", "<d>"},
+                   {"add_bos_token", true}},
+                  Json::object()),
+            (Names{{"image_token", "<a>"}, {"image", "<b>"}, {"audio_token", "<d>"}}));
+  EXPECT_EQ(names({{"extra_special_tokens", {{"image_token", "<a>"}}}},
+                  {{"extra_special_tokens", Json::array({"<b>"})}}),
+            (Names{{"image_token", "<a>"}}));
+  EXPECT_EQ(names({{"tokenizer_class", "GPT2Tokenizer"}, {"bos_token", nullptr}}, Json::object()),
+            (Names{{"eos_token", "<|endoftext|>"}, {"unk_token", "<|endoftext|>"}}));
+}
+
+// The tokenizer's own end is that of the file which counts.
+TEST(ChatFormats, TheMapOfSpecialTokensNamesTheEnd) {
+  const Tokenizer own = code_tokenizer();
+  const TokenizerDir dir;
+  own.save(dir.path);
+  write_file_atomic(dir.path / "tokenizer_config.json", R"({"eos_token": "<|im_end|>"})");
+  write_file_atomic(dir.path / "special_tokens_map.json", R"({"eos_token": "<|endoftext|>"})");
+  EXPECT_EQ(Tokenizer::load(dir.path).ends(), std::vector<int32_t>{own.special("<|endoftext|>")});
+}
+
+TEST(ChatFormats, ArgumentsThatNoTemplateGetsAreNamed) {
+  for (const char* name : {"tools", "documents", "messages", "add_generation_prompt", "chat_template",
+                           "continue_final_message", "tokenize", "return_dict", "self"})
+    for (const char* format : {"auto", "chatml"}) {
+      Tokenizer tokenizer = tokenizer_with({}, "");
+      try {
+        choose_chat(tokenizer, {.format = format, .arguments = Json{{name, 1}}.dump()});
+        FAIL() << name;
+      } catch (const ConfigError& e) {
+        EXPECT_TRUE(std::string(e.what()).starts_with(fmt::format("model.chat_arguments: {} is 1: ", name)))
+            << e.what();
+      }
+    }
+  Tokenizer tokenizer = tokenizer_with({}, "");
+  choose_chat(tokenizer, {.arguments = R"({"enable_thinking": false})"});
+}
+
 TEST(ChatFormats, AFolderWithoutATemplateSaysWhichFormatItGets) {
   Tokenizer tokenizer = tokenizer_with({}, "");
   const auto said = choose_chat(tokenizer, {});
   ASSERT_EQ(said.size(), 1u);
   EXPECT_NE(said[0].find("has no chat template; its tokens are those of chatml"), std::string::npos);
+}
+
+TEST(ChatFormats, AFolderThatGotAnotherTemplateIsNoticed) {
+  const TokenizerDir dir;
+  tokenizer_with({}, "a").save(dir.path);
+  EXPECT_FALSE(has_other_template(dir.path, tokenizer_with({}, "a")));
+  EXPECT_TRUE(has_other_template(dir.path, tokenizer_with({}, "b")));
+  EXPECT_TRUE(has_other_template(dir.path, tokenizer_with({}, "")));
+  write_file_atomic(dir.path / "chat_template.jinja", "a");  // the same text at another place
+  EXPECT_FALSE(has_other_template(dir.path, tokenizer_with({}, "a")));
+  EXPECT_FALSE(has_other_template(dir.path / "gone", tokenizer_with({}, "a")));
 }
 
 TEST(ChatFormats, AKeptLayoutIsReadBack) {
