@@ -219,9 +219,9 @@ TEST_F(Train, TheScheduleEndsWithTheRunsLastUpdate) {
 }
 
 TEST_F(Train, ALongerRunSaysThatItsRateJumps) {
-  const std::vector<std::string> words = {"optimizer.schedule=linear",   "learner.updates_per_batch=2",
+  const std::vector<std::string> words = {"optimizer.schedule=linear", "learner.updates_per_batch=2",
                                           "rollout.samples_per_task=16", "eval.samples=1",
-                                          "eval.before=false",           "eval.after=false"};
+                                          "eval.before=false"};
   const auto train_for = [&](const std::string& steps, const std::string& overwrite) {
     auto more = words;
     more.insert(more.end(), {"run.steps=" + steps, "run.overwrite=" + overwrite});

@@ -178,7 +178,7 @@ TEST_F(OwnPrompts, TheStyleIsDecidedByTheModel) {
   EXPECT_EQ(style({"model.path=models/Qwen3-8B"}), "sentences");
   file("config.json", "{}");
   EXPECT_EQ(style({path}), "sentences");
-  policy::Tokenizer::train({"a b c d e f g h i j k l m n o p"}, 300).save(dir_);
+  policy::Tokenizer::train({"a b c d e f g h i j k l m n o p"}, 400).save(dir_);
   EXPECT_EQ(style({path}), "short");
   EXPECT_EQ(style({path, "rollout.prompt.style=sentences"}), "sentences");
   file("tokenizer_config.json", "[");
