@@ -219,12 +219,18 @@ TEST_F(Train, TheScheduleEndsWithTheRunsLastUpdate) {
 }
 
 TEST_F(Train, ALongerRunSaysThatItsRateJumps) {
-  const std::vector<std::string> words = {"optimizer.schedule=linear", "learner.updates_per_batch=2",
-                                          "rollout.samples_per_task=16", "eval.samples=1",
+  const fs::path tasks = root_ / "tasks.yaml";  // a run resumes where they are the same
+  write_file_atomic(tasks, kTask);
+  const std::vector<std::string> words = {"optimizer.lr=8e-4",
+                                          "optimizer.schedule=linear",
+                                          "learner.updates_per_batch=2",
+                                          "rollout.samples_per_task=16",
+                                          "eval.samples=1",
                                           "eval.before=false"};
   const auto train_for = [&](const std::string& steps, const std::string& overwrite) {
     auto more = words;
-    more.insert(more.end(), {"run.steps=" + steps, "run.overwrite=" + overwrite});
+    more.insert(more.end(),
+                {"run.steps=" + steps, "run.overwrite=" + overwrite, "tasks.path=" + tasks.string()});
     const RunConfig c = config(more);
     temper::trainer::Run run(c);
     run.say_start();
@@ -237,9 +243,8 @@ TEST_F(Train, ALongerRunSaysThatItsRateJumps) {
   // The last of four updates, in its middle, and the fifth of eight.
   EXPECT_THAT(
       said(),
-      HasSubstr(
-          "the learning rate goes from 0.000125 to 0.000437: optimizer.schedule=linear follows run.steps, "
-          "which was 2 and is 4"));
+      HasSubstr("the learning rate goes from 0.0001 to 0.00035: optimizer.schedule=linear follows run.steps, "
+                "which was 2 and is 4"));
 }
 
 // The loop gives each of them what it needs, and the learner the distribution that was drawn from.
