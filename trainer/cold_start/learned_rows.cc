@@ -22,8 +22,10 @@ namespace {
 LearnedRow render_text(const rollout::ChatMessage& text, const Tokenizer& tokenizer,
                        const ChatFormat& format) {
   LearnedRow row{.ids = tokenizer.encode_written(text.content), .spans = {}};
-  const std::vector<int32_t>& ends = tokenizer.ends();
-  if (row.ids.empty() || std::ranges::count(ends, row.ids.back()) == 0) row.ids.push_back(format.stop_id());
+  const auto ends = [&](int32_t id) {
+    return id == format.stop_id() || std::ranges::count(tokenizer.ends(), id) > 0;
+  };
+  if (row.ids.empty() || !ends(row.ids.back())) row.ids.push_back(format.stop_id());
   if (row.ids.size() < 2) throw ConfigError("the text has no second token, and the first is not learned");
   row.spans.push_back({1, int32_t(row.ids.size()), text.weight});
   return row;
