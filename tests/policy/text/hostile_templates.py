@@ -43,9 +43,8 @@ CHATML = ("{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content 
           "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}")
 FOREVER = "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}{% endfor %}{% endfor %}{% endfor %}"
 # One or a few of each kind.
-QUICK = ["loops_in_loops", "recursive_macro", "string_that_doubles", "string_times_a_billion", "lorem_ipsum", "includes_beside", "imports_from", "walks_by_attr", "globals_of_lipsum",
-         "escaped_format_walks", "frames_of_generators", "raises_terminal_codes", "unknown_filter", "unclosed_tag", "empty", "half_a_*", "not_utf8", "hundred_megabytes", "deep_if", "address_of_object",
-         "order_of_a_set", "hour_of_the_day", "hangs_at_five_messages", "magic_word_changes", "changes_its_messages", "always_the_generation_prompt"]
+QUICK = ["loops_in_loops", "string_times_a_billion", "includes_beside", "globals_of_lipsum", "frames_of_generators", "unclosed_tag", "empty", "half_a_pair",
+         "hundred_megabytes", "deep_if", "order_of_a_set", "magic_word_changes", "always_the_generation_prompt"]
 ABOUT = {"bos_token": "<s>", "eos_token": "<|im_end|>", "tokens": ["<|im_start|>", "<|im_end|>"], "soft_tokens": ["<think>", "</think>"]}
 
 
