@@ -1,13 +1,12 @@
 #include "trainer/app/help.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 
 #include "base/input/wrapped.h"
+#include "trainer/run/terminal.h"
 
 namespace temper::trainer {
 namespace {
@@ -108,11 +107,7 @@ std::string help_of(const CLI::App& app) {
 
 }  // namespace
 
-size_t terminal_width() {
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsualWidth;
-  return std::max<size_t>(size.ws_col, kLeastWidth);
-}
+size_t terminal_width() { return std::max(terminal_columns().value_or(kUsualWidth), kLeastWidth); }
 
 void use_own_help(CLI::App& app) {
   app.option_defaults()->always_capture_default();

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/input/rows/rows.h"
+#include "base/input/wrapped.h"
 #include "trainer/cold_start/conversation_form.h"
 
 namespace temper::trainer {
@@ -25,15 +26,11 @@ std::string some_of(const std::vector<std::string>& names) {
   return shown < names.size() ? fmt::format("{} and {} more", text, names.size() - shown) : text;
 }
 
-int64_t characters(const std::string& text) {
-  return std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });
-}
-
 std::string shape_of(const ChatExample& example) {
   std::vector<std::string> parts;
   for (const rollout::ChatMessage& message : example.messages)
     parts.push_back(
-        fmt::format("{} {}{}", message.role, characters(message.content), message.weight > 0 ? "*" : ""));
+        fmt::format("{} {}{}", message.role, columns_of(message.content), message.weight > 0 ? "*" : ""));
   const size_t all = parts.size();
   parts.resize(std::min(all, kMostMessages));
   return fmt::format("{}{}", fmt::join(parts, ", "),

@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <memory>
 
+#include "base/input/wrapped.h"
 #include "base/progress.h"
 #include "policy/ranks/communicator.h"
 #include "trainer/config/device.h"
@@ -122,7 +124,8 @@ void say_step(int64_t step, int64_t steps, const Metrics& m, double left_s) {
                    value(m, "timing_s/reward"), value(m, "timing_s/update_actor")),
        5},
       {left_s > 0 ? duration_text(left_s) + " left" : "", 2}};
-  say_line(fitting(parts, terminal_columns()), fitting(parts, std::numeric_limits<size_t>::max()));
+  constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
+  say_line(fitting(parts, terminal_columns().value_or(kNoLimit)), fitting(parts, kNoLimit));
 }
 
 void say_evaluations(const std::string& split, const std::vector<NamedEvaluation>& evaluations) {

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <limits>
 #include <memory>
 
+#include "base/input/wrapped.h"
 #include "base/progress.h"
 
 namespace temper::trainer {
@@ -38,15 +38,10 @@ void say_beside(const std::string& line) {
   std::fputs((line + "\n").c_str(), stderr);
 }
 
-size_t terminal_columns() {
+std::optional<size_t> terminal_columns() {
   winsize size = {};
-  const bool known =
-      ::isatty(STDOUT_FILENO) && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : std::numeric_limits<size_t>::max();
-}
-
-size_t columns_of(std::string_view text) {
-  return size_t(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  return size.ws_col;
 }
 
 std::string fitting(std::vector<LinePart> parts, size_t columns) {

@@ -5,9 +5,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,8 +29,7 @@ void say(fmt::format_string<Args...> text, Args&&... args) {
   say_line(fmt::format(text, std::forward<Args>(args)...));
 }
 
-size_t terminal_columns();                 // of standard output; no limit where that is no terminal
-size_t columns_of(std::string_view text);  // UTF-8, a column each character
+std::optional<size_t> terminal_columns();  // of standard output; nothing where that is no terminal
 
 // Of a line that must fit a terminal; of equal ranks the first goes first.
 struct LinePart {

@@ -10,8 +10,8 @@
 
 namespace temper {
 
-// A row of the table after the other as a line of JSON. Numbers that are not finite become texts, and so do values
-// that JSON has no form for. Memory here: none; there: about a row group.
+// The rows of a table, each as a line of JSON. Numbers that are not finite become texts, and so do values for which JSON
+// has no form. A Python reads the table, and holds about one row group in memory.
 class ParquetBytes : public ByteSource {
  public:
   // `pythons`: interpreters, tried one after another, by path or as PATH has them. Errors: ConfigError without the

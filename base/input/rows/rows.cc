@@ -42,7 +42,7 @@ std::unique_ptr<ByteSource> source_of(const fs::path& path, const InputFile& fil
   return std::make_unique<DescriptorBytes>(file.fd.get());
 }
 
-// What a packed file holds is looked at as the file itself would be.
+// Refuses files of other kinds by how they begin; `packed`: the beginning is what gzip unpacked.
 void refuse_foreign(RowCursor& cursor, const std::string& name, bool packed) {
   const std::string_view front = cursor.front(kTellingBytes);
   if (packed && (is_gzip(front) || is_parquet(front)))

@@ -75,8 +75,6 @@ void print_messages(const Messages& messages, const std::optional<Written>& writ
 
 }  // namespace
 
-std::vector<std::string> example_verdicts() { return rollout::example_verdict_names(); }
-
 void print_prompts(const RunConfig& config, const std::vector<env::Task>& tasks, const PromptWords& words) {
   std::optional<policy::Tokenizer> tokenizer = tokenizer_of(config);
   for (const env::Task& task : tasks) {

@@ -14,9 +14,6 @@ struct PromptWords {
       verdict;  // PASS, FAIL_COMPILE, …: the message after such an answer too; empty: the first messages alone
 };
 
-// The verdicts of which there are examples.
-std::vector<std::string> example_verdicts();
-
 // Prints the messages of each task. With model.path, which may name a run, also the exact text as the model's chat
 // template has it, and its tokens. Needs neither a GPU nor weights. Errors: ConfigError.
 void print_prompts(const RunConfig& config, const std::vector<env::Task>& tasks, const PromptWords& words);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/input/near_names.h"
 #include "base/input/printable.h"
+#include "rollout/example_turns.h"
 #include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/app/commands/prompts.h"
@@ -106,7 +107,7 @@ void add_tasks(CLI::App& app, int& exit_code) {
   command
       ->add_option("--verdict", words->prompt.verdict,
                    "as --prompt, and the message after an answer with such a verdict, as an example")
-      ->check(one_of(example_verdicts()));
+      ->check(one_of(rollout::example_verdict_names()));
   command->callback([=, &exit_code] { exit_code = run_tasks(*words); });
 }
 

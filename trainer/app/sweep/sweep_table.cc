@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/input/wrapped.h"
 #include "trainer/app/report/held_out.h"
 
 namespace temper::trainer {
@@ -14,19 +15,14 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-// As columns on a screen: what is seen counts, not its bytes.
-size_t width_of(const std::string& text) {
-  return size_t(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 std::string aligned(const std::vector<Row>& rows) {
   std::vector<size_t> widths(rows[0].size());
   for (const Row& row : rows)
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
   std::string text;
   for (size_t r = 0; r < rows.size(); ++r) {
     for (size_t i = 0; i < rows[r].size(); ++i)
-      text += fmt::format("| {}{} ", rows[r][i], std::string(widths[i] - width_of(rows[r][i]), ' '));
+      text += fmt::format("| {}{} ", rows[r][i], std::string(widths[i] - columns_of(rows[r][i]), ' '));
     text += "|\n";
     if (r > 0) continue;
     for (const size_t width : widths) text += fmt::format("|{:-<{}}", "", width + 2);
