@@ -47,8 +47,12 @@ bool drop_user(uid_t uid) {
 
 }  // namespace
 
+void limit_addresses(int64_t bytes) {
+  if (kLimitsAddresses) limit(RLIMIT_AS, bytes, "address space");
+}
+
 void apply_limits(const Limits& limits) {
-  if (kLimitsAddresses && limits.memory_bytes > 0) limit(RLIMIT_AS, limits.memory_bytes, "address space");
+  if (limits.memory_bytes > 0) limit_addresses(limits.memory_bytes);
   if (limits.data_bytes > 0) limit(RLIMIT_DATA, limits.data_bytes, "data");
   limit(RLIMIT_CPU, limits.cpu_s, "CPU time");
   limit(RLIMIT_FSIZE, limits.file_bytes, "file size");

@@ -23,6 +23,9 @@ struct Limits {
 };
 void apply_limits(const Limits& limits);
 
+// Of this process and of programs executed later. A copy of a larger process can allocate nothing after it.
+void limit_addresses(int64_t bytes);
+
 // Becomes `uid` where we are root and the user exists in our namespace, else stays; gives up every capability
 // and the way back to one, and hides our memory from other processes of the user. True if the user was
 // dropped.

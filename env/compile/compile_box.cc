@@ -42,7 +42,7 @@ constexpr int kNotStarted =
 
 void tell(std::string_view text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); }
 
-[[noreturn]] void run_tool(const std::vector<std::string>& argv) {
+[[noreturn]] void run_tool(const std::vector<std::string>& argv, int64_t memory_bytes) {
   try {
     ::syscall(SYS_close_range, 3, ~0u, 0);
     allow_only_compiler_calls();
@@ -51,6 +51,7 @@ void tell(std::string_view text) { (void)!::write(STDERR_FILENO, text.data(), te
     arguments.push_back(nullptr);
     char path[] = "PATH=/usr/bin", locale[] = "LC_ALL=C", folder[] = "TMPDIR=/work";
     char* environment[] = {path, locale, folder, nullptr};
+    limit_addresses(memory_bytes);  // last: until here this is a copy of a process that may be larger
     ::execve(arguments[0], arguments.data(), environment);
     // No exception is asked: sanitizers look at an object's type through a pipe, which the filter refuses.
     tell(fmt::format("cannot start {}: {}", argv[0], std::strerror(errno)));
@@ -62,10 +63,10 @@ void tell(std::string_view text) { (void)!::write(STDERR_FILENO, text.data(), te
 
 // Started here and not as trusted children are (base/machine/child_process.h): between fork and exec a tool
 // is put under the filter of system calls, and this process has one thread.
-Ending run_step(const std::vector<std::string>& argv) {
+Ending run_step(const std::vector<std::string>& argv, int64_t memory_bytes) {
   const pid_t pid = ::fork();
   if (pid < 0) throw system_error(fmt::format("start a process for {}", argv[0]));
-  if (pid == 0) run_tool(argv);
+  if (pid == 0) run_tool(argv, memory_bytes);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
@@ -95,8 +96,7 @@ void enter_box(const Toolchain& tools, const CompileQuota& quota, uid_t user) {
   enter_private_root(4 * quota.file_bytes, folders);
   if (::mkdir("/work", 0777) != 0 || ::chmod("/work", 0777) != 0 || ::chdir("/work") != 0)
     throw system_error("make the compile folder");
-  apply_limits({.memory_bytes = quota.memory_bytes,
-                .cpu_s = quota.wall.count() / 1000 + 1,
+  apply_limits({.cpu_s = quota.wall.count() / 1000 + 1,
                 .file_bytes = quota.file_bytes,
                 .processes = 16,
                 .niceness = quota.niceness});
@@ -119,7 +119,7 @@ Ending run_box(const Toolchain& tools, const std::string& source, const CompileQ
   for (const auto& [name, content] : tools.files) write_file(name, content);
   write_file(tools.source, source);
   for (const auto& step : tools.steps) {
-    if (const Ending ending = run_step(step.program); ending != kCompiled) return ending;
+    if (const Ending ending = run_step(step.program, quota.memory_bytes); ending != kCompiled) return ending;
     if (step.edit) apply(*step.edit);
   }
   Ending ending = copy_product(tools.object, products.object.get(), quota.object_bytes);

@@ -1,8 +1,12 @@
 // Chat templates that are really run, and what is read off them.
 
 #include <gtest/gtest.h>
+#include <malloc.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "base/error.h"
 #include "policy/chat/chat_template_write.h"
@@ -251,6 +255,29 @@ TEST(ChatTemplates, AreNotFollowedWhereAnEarlierTurnNeverStoodSo) {
   EXPECT_THROW(try_layout(layout, template_of_text(text),
                           {{{{"user", "magic"}, {"assistant", "b"}, {"user", "c"}}, true}}, chat_renderer()),
                ConfigError);
+}
+
+// Its memory is bounded, whatever the process maps from which it is started.
+TEST(ChatTemplates, AreRenderedBesideALargeProcess) {
+  SKIP_WITHOUT_JINJA();
+  constexpr size_t kMapped = size_t(4) << 30;
+  void* mapped =
+      ::mmap(nullptr, kMapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  ::mallopt(M_TOP_PAD, 0);                    // its heap grows by no more than is asked of it,
+  std::vector<std::unique_ptr<char[]>> held;  // and has nothing left
+  held.reserve(1 << 20);
+  for (size_t size = 1 << 16; size >= 16; size /= 2)
+    for (size_t free = ::mallinfo2().fordblks, before = free + 1;
+         free < before && held.size() < held.capacity(); before = std::exchange(free, ::mallinfo2().fordblks))
+      held.emplace_back(new char[size]);
+  const TemplateRenderer renderer;
+  EXPECT_EQ(renderer.render(template_of_text("x"), {{{{"user", "a"}}, true}}).at(0).text, "x");
+  EXPECT_EQ(renderer.render(template_of_text("{{ ('x' * 2000000000) | length }}"), {{{{"user", "a"}}, true}})
+                .at(0)
+                .error,
+            "MemoryError: ");
+  ::munmap(mapped, kMapped);
 }
 
 // What an export writes for a folder that had no template.

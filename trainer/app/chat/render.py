@@ -1,14 +1,15 @@
 """Renders chat templates as transformers' apply_chat_template does. A template is a stranger's program: it runs in Jinja's sandbox, and
 this process in one of the kernel's (template_renderer.cc), whose other end kills it where it computes too long.
 
-A request and a reply are JSON behind their length in 4 bytes. Arguments: the socket's descriptor, then folders of packages."""
+A request and a reply are JSON behind their length in 4 bytes. Arguments: the socket's descriptor, the most bytes of memory, then folders of packages."""
 import datetime
 import json
+import resource
 import socket
 import struct
 import sys
 
-sys.path[1:1] = sys.argv[2:]
+sys.path[1:1] = sys.argv[3:]
 import jinja2.ext
 import jinja2.nodes
 import jinja2.sandbox
@@ -104,6 +105,8 @@ def send(connection, reply):
 
 
 def main():
+    most = int(sys.argv[2])
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     with socket.socket(fileno=int(sys.argv[1])) as connection:
         send(connection, {"ready": True})
         while (request := receive(connection)) is not None:

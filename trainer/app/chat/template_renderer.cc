@@ -87,8 +87,10 @@ struct TemplateRenderer::Box {
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
       throw system_error("create a socket pair");
     socket = Fd(pair[0]);
-    const Fd theirs(pair[1]);
-    process = env::BoxProcess::start([&] { return run(python, theirs.get()); });
+    {
+      const Fd theirs(pair[1]);
+      process = env::BoxProcess::start([&] { return run(python, theirs.get()); });
+    }  // one that ends is seen to end
     const auto message = receive_message(socket.get(), kStart);
     if (!message) throw WorldError("the process that runs chat templates does not start");
   }
@@ -99,11 +101,12 @@ struct TemplateRenderer::Box {
     files.insert(files.end(), python.folders.begin(), python.folders.end());
     env::enter_private_root(kRootBytes, files);
     write_file("/render.py", kRenderProgram);
-    env::apply_limits(
-        {.memory_bytes = kMemoryBytes, .cpu_s = 600, .file_bytes = 0, .open_files = 64, .processes = 64});
+    // The program limits its memory itself: until it runs, this is a copy of a process that may be larger.
+    env::apply_limits({.cpu_s = 600, .file_bytes = 0, .open_files = 64, .processes = 64});
     env::drop_privileges(kNobody);
     env::allow_only_interpreter_calls();
-    std::vector<std::string> argv{python.program, "-s", "-B", "/render.py", "3"};
+    std::vector<std::string> argv{python.program, "-s", "-B",
+                                  "/render.py",   "3",  std::to_string(kMemoryBytes)};
     if (!python.wheels.empty()) argv.push_back(python.wheels);
     return env::execute(argv, {"LC_ALL=C.UTF-8", "PATH=/usr/bin", "HOME=/"}, {socket}, true);
   } catch (const std::exception& e) {
