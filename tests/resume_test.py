@@ -2,10 +2,12 @@
 
 import json
 import shutil
+import subprocess
 import time
 from pathlib import Path
 from random import Random
 
+import jobs
 from jobs import json_lines, run_tests, start_temper, taught
 from resumed_runs import BASE, STEPS, Resume, answers, cache, figures, run, state, trajectories, uninterrupted
 
@@ -126,6 +128,23 @@ class BitForBit(Resume):
         shutil.rmtree(self.dir)
         self.expect_code(run(self.dir, *words, fault="rollout:kill@3"), -9)
         self.expect_code(run(self.dir, *words), 0)
+        self.assertEqual(figures(self.dir), whole)
+
+    def test_near_a_folder_that_has_another_chat_template_now(self):
+        folder = self.dir.parent / "start"
+        subprocess.run([jobs.BUILD / "temper", "export", taught(), folder], check=True, stdout=subprocess.DEVNULL)
+        words = [f"model.path={folder}", "loss.kl_coefficient=0.5", "rollout.prompt.style=short", "run.steps=3", f"env.cache={self.dir.parent / 'verdicts.db'}"]
+        for _ in range(2):  # the second has all its verdicts from the file
+            shutil.rmtree(self.dir, ignore_errors=True)
+            self.expect_code(run(self.dir, *words), 0)
+        whole = figures(self.dir)
+        shutil.rmtree(self.dir)
+        self.expect_code(run(self.dir, *words, fault="update:interrupt@2"), 130)
+        config = folder / "tokenizer_config.json"
+        config.write_text(json.dumps({**json.loads(config.read_text()), "chat_template": "{% for m in messages %}{{ m.content }}{% endfor %}"}))
+        (folder / "chat_template.jinja").unlink(missing_ok=True)
+        text = self.expect_code(run(self.dir, *words), 0)
+        self.assertIn("is another one than the one with which the run began", text)
         self.assertEqual(figures(self.dir), whole)
 
 

@@ -17,9 +17,14 @@ policy::NotFinite restore_policy(const Checkpoint& checkpoint, policy::Policy& p
   return policy::restore_shares(policy.parameters(), shares);
 }
 
-Model empty_model(const Checkpoint& checkpoint, const policy::PolicyOptions& options) {
+policy::Tokenizer tokenizer_of(const Checkpoint& checkpoint) {
   policy::Tokenizer tokenizer = policy::Tokenizer::load(checkpoint.dir);
   policy::take_kept_layout(tokenizer, checkpoint.dir);
+  return tokenizer;
+}
+
+Model empty_model(const Checkpoint& checkpoint, const policy::PolicyOptions& options) {
+  policy::Tokenizer tokenizer = tokenizer_of(checkpoint);
   return {policy::Policy(policy::read_model_config(checkpoint.dir), with_tokens(options, tokenizer)),
           std::move(tokenizer), policy::read_origin(checkpoint.dir)};
 }

@@ -10,6 +10,9 @@ namespace temper::trainer {
 // The files have been verified before.
 policy::NotFinite restore_policy(const Checkpoint& checkpoint, policy::Policy& policy);
 
+// With the chat layout that the run began with. Errors: ConfigError naming the file.
+policy::Tokenizer tokenizer_of(const Checkpoint& checkpoint);
+
 // The policy without its weights, and the tokenizer. Errors: ConfigError naming the file.
 Model empty_model(const Checkpoint& checkpoint, const policy::PolicyOptions& options);
 

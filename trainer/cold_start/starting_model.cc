@@ -182,15 +182,21 @@ Model starting_model(const RunConfig& config, Judge& judge, Run& run) {
   const policy::ChatSource chat = config.model.chat();
   say_model(starting_shape(config), config.model.path.empty(), device_text(options));
   const Checkpoint* from = run.checkpoint();
+  const auto decide = [&](Tokenizer& tokenizer) {
+    decide_chat(tokenizer, chat, options.ranks);
+    if (run.ranks().rank() == 0) say_other_template(config, tokenizer);
+  };
   const auto empty = [&] {
     Model model = empty_model(*from, options);
-    decide_chat(model.tokenizer, chat, options.ranks);
-    if (run.ranks().rank() == 0) say_other_template(config, model.tokenizer);
+    decide(model.tokenizer);
     return model;
   };
   if (from && !from->manifest.cold_start) {
     if (config.loss.kl_coefficient == 0) return empty();
-    Model model = load_model(starting_folder(config, from->dir), options, &chat);
+    // The weights are those that the policy is held near; its own follow.
+    Model model = load_model(starting_folder(config, from->dir), options);
+    model.tokenizer = tokenizer_of(*from);
+    decide(model.tokenizer);
     check_learnable(model.not_finite, config.model.allow_not_finite);
     return model;
   }
