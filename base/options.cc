@@ -331,6 +331,17 @@ void read_file_nodes(const std::string& path, const std::set<std::string>& secti
   Flattened{path, sections, nodes, problems}.add(root, "", false);
 }
 
+// Lists, maps and quoted texts are YAML. Others stand as they are: in a shell '#' begins no comment, and ': ' no map.
+YAML::Node node_of_word(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  text = text.substr(0, text.find_last_not_of(kSpace) + 1);
+  if (text == "null") text = "";
+  const bool is_yaml =
+      !text.empty() && std::string_view("[{\"'").find(text.front()) != std::string_view::npos;
+  return is_yaml ? YAML::Load(std::string(text)) : YAML::Node(std::string(text));
+}
+
 void read_override(const std::string& word, std::map<std::string, YAML::Node>& nodes, Problems& problems) {
   const size_t equals = word.find('=');
   if (equals == std::string::npos || equals == 0) {
@@ -340,8 +351,7 @@ void read_override(const std::string& word, std::map<std::string, YAML::Node>& n
   const std::string k = word.substr(0, equals);
   problems.note_origin(k, "command line");
   try {
-    nodes[k] = word.substr(equals + 1) == "~" ? YAML::Node("~") : YAML::Load(word.substr(equals + 1));
-    if (nodes[k].IsNull()) nodes[k] = YAML::Node(std::string());
+    nodes[k] = node_of_word(std::string_view(word).substr(equals + 1));
   } catch (const YAML::Exception& e) {
     problems.add(k, fmt::format("'{}' is not valid YAML: {}", printable(word.substr(equals + 1)), e.msg));
   }

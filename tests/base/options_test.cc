@@ -74,6 +74,23 @@ TEST(Options, FileThenOverrides) {
   EXPECT_TRUE(options.fast);
 }
 
+TEST(Options, WordsOfAShellStandAsTheyAre) {
+  const auto name_of = [](const std::string& word) {
+    Outer options;
+    Problems problems;
+    read_options(visit(options), write_config(""), {word}, problems);
+    problems.throw_if_any();
+    return options.name;
+  };
+  EXPECT_EQ(name_of("name=Obey rule #1"), "Obey rule #1");
+  EXPECT_EQ(name_of("name=first: this"), "first: this");
+  EXPECT_EQ(name_of("name=- one\n- two"), "- one\n- two");
+  EXPECT_EQ(name_of("name=& | > ! %"), "& | > ! %");
+  EXPECT_EQ(name_of("name= b "), "b");
+  EXPECT_EQ(name_of("name=' b #2'"), " b #2");
+  EXPECT_EQ(name_of("name="), "");
+}
+
 TEST(Options, UnknownKeyNamesPlaceAndNearest) {
   const std::string error = error_of("steps: 3\ninner:\n  lrr: 0.5\n");
   EXPECT_THAT(error, HasSubstr("options_test.yaml:3: inner.lrr: unknown option; did you mean inner.lr?"));
