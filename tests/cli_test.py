@@ -483,7 +483,7 @@ class Speed(Program):
         for ratio in (of_shared, of_turns):
             self.assertGreater(ratio["seconds"], 0)
             self.assertTrue(0 < ratio["gradient_difference"] < 1e-5, ratio)
-        self.check(temper(*words, "--turns", 10), 2, "make rows of 185 tokens", "model.max_position_embeddings: 128")
+        self.check(temper(*words, "--turns", 10), 2, "rows of 185 tokens are longer", "model.max_position_embeddings, 128")
 
     def test_bench_kernels(self):
         self.check(temper("bench", "kernels", "--width", 200), 2, "--width: 200", "multiple of 128")

@@ -70,6 +70,7 @@ void generate_once(const DecodeWords& words, int64_t vocab, uint64_t seed, rollo
 
 RunConfig read_and_use(const DecodeWords& words) {
   RunConfig config = words.config.read();
+  check_row(words.prompt + words.length, "--prompt and --length", config);
   use_device(config.model, config.model.shape);
   policy::use_threads(config.run.threads);
   if (!words.json) fmt::print("{}\n", device_text(config.model.policy()));

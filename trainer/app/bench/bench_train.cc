@@ -140,7 +140,11 @@ void add_bench_train(CLI::App& bench_command, int& exit_code) {
   command->add_flag("--gradients-only", words->gradients_only, "forward and backward, without the optimizer");
   command->callback([=, &exit_code] {
     exit_code = on_ranks(
-        *words, [](const RunConfig&) { return 0; },
+        *words,
+        [=](const RunConfig& config) {
+          check_row(words->length, "--length", config);
+          return 0;
+        },
         [=](const RunConfig& config, Policy& policy) { return bench(*words, config, policy); });
   });
 }

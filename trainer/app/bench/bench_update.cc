@@ -189,11 +189,7 @@ int bench(const UpdateWords& words, const RunConfig& config, Policy& policy) {
 
 int64_t longest_row(const UpdateWords& words, const RunConfig& config) {
   const int64_t row = words.prompt + words.turns * (words.answer + words.feedback) - words.feedback;
-  if (row > config.model.shape.max_position_embeddings)
-    throw ConfigError(
-        "--prompt, --turns, --answer and --feedback make rows of {} tokens, more than "
-        "model.max_position_embeddings: {}",
-        row, config.model.shape.max_position_embeddings);
+  check_row(row, "--prompt, --turns, --answer and --feedback", config);
   return row;
 }
 

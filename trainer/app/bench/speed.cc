@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "base/error.h"
 #include "base/process.h"
 #include "base/rng.h"
 #include "policy/bench/kernel_profile.h"
@@ -38,6 +39,12 @@ std::vector<int32_t> random_ids(int64_t count, int64_t vocab_size, uint64_t seed
   std::vector<int32_t> ids;
   for (int64_t i = 0; i < count; ++i) ids.push_back(int32_t(rng.below(uint64_t(vocab_size))));
   return ids;
+}
+
+void check_row(int64_t tokens, std::string_view words, const RunConfig& config) {
+  if (tokens > config.model.shape.max_position_embeddings)
+    throw ConfigError("{}: rows of {} tokens are longer than model.max_position_embeddings, {}", words,
+                      tokens, config.model.shape.max_position_embeddings);
 }
 
 int on_ranks(const SpeedWords& words, const std::function<int64_t(const RunConfig&)>& check,

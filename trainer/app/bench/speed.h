@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policy/policy.h"
@@ -23,6 +24,9 @@ void declare_speed(CLI::App& command, SpeedWords& words);
 
 policy::Policy random_policy(const RunConfig& config, policy::Communicator& ranks = policy::alone());
 std::vector<int32_t> random_ids(int64_t count, int64_t vocab_size, uint64_t seed);
+
+// Errors: ConfigError if rows of so many tokens, which these `words` of the command make, have more than the policy's positions.
+void check_row(int64_t tokens, std::string_view words, const RunConfig& config);
 
 // Runs `bench` on each rank of a job, on a random policy that the ranks share. Before it the first rank prints which device the
 // policy computes on, unless the figures are printed as JSON. `check` runs before anything is allocated. It returns the length of
