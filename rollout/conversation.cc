@@ -40,6 +40,7 @@ Conversation::Conversation(const policy::ChatFormat& format, const policy::Token
                            const env::Task& task, int64_t step, int64_t sample, ContextOptions context)
     : format_(&format),
       tokenizer_(&tokenizer),
+      language_(task.language),
       context_(std::move(context)),
       verdict_prompt_(context_.prompt, task) {
   trajectory_.task = task.name;
@@ -84,7 +85,8 @@ void Conversation::show(std::vector<PastTurn> past, size_t max_ids, const Feedba
 std::string Conversation::add_answer(const std::vector<int32_t>& ids, const std::vector<float>& log_probs,
                                      bool stopped) {
   TEMPER_CHECK_EQ(ids.size(), log_probs.size());
-  const env::Answer answer = env::extract_code(tokenizer_->decode(ids), format_->opens_reasoning());
+  const env::Answer answer =
+      env::extract_code(tokenizer_->decode(ids), language_, format_->opens_reasoning());
   Segment& row = open_row();
   Turn turn;
   turn.segment = int32_t(trajectory_.segments.size()) - 1;
@@ -101,12 +103,13 @@ std::string Conversation::add_answer(const std::vector<int32_t>& ids, const std:
     at = next;
   }
   trajectory_.turns.push_back(turn);
+  judged_block_ = env::block_words(answer);
   return answer.ok ? answer.code : "";
 }
 
 void Conversation::add_verdict(const Verdict& verdict) {
   TEMPER_CHECK(!trajectory_.turns.empty());
-  trajectory_.turns.back().verdict = verdict;
+  trajectory_.turns.back().verdict = env::about_block(verdict, judged_block_);
 }
 
 // Without reasoning: a summary is short.

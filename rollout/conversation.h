@@ -81,6 +81,8 @@ class Conversation {
 
   const policy::ChatFormat* format_;
   const policy::Tokenizer* tokenizer_;
+  std::string language_;      // of the task
+  std::string judged_block_;  // of the last answer: env::block_words
   ContextOptions context_;
   VerdictPrompt verdict_prompt_;
   std::vector<env::Verdict> past_;     // of the answers that were prepended

@@ -51,6 +51,7 @@ std::string translation_unit(const std::vector<CallParameter>& asked, const std:
 
 const Language kCpp{
     .name = "cpp",
+    .fence_words = {"cpp", "c++", "cxx", "cc", "c", "h", "hpp"},
     .title = "C++",
     .calling =
         "The pointers are to dense row-major arrays in host memory. The function writes every element of the "

@@ -75,6 +75,7 @@ std::string translation_unit(const std::vector<CallParameter>& asked, const std:
 
 const Language kCuda{
     .name = "cuda",
+    .fence_words = {"cuda", "cu", "cuh", "cuda-cpp", "cuda_cpp", "nvcc", "cpp", "c++", "cxx", "cc", "c"},
     .title = "CUDA C++",
     .calling =
         "The function runs on the host and starts your kernels on the default stream. The pointers are to "

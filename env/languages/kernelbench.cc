@@ -15,6 +15,7 @@ std::string signature(const std::vector<CallParameter>&) { return "class ModelNe
 const Language kKernelBench{
     .name = "kernelbench",
     .fence = "python",
+    .fence_words = {"python", "python3", "py", "triton"},
     .form = Form::kModule,
     .extension = ".py",
     .comment = "#",

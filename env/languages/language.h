@@ -27,6 +27,7 @@ enum class Form : uint8_t {
 struct Language {
   std::string name;        // of the key `language` in task files
   std::string fence = {};  // what follows the fence around an answer's code; empty: the name
+  std::vector<std::string> fence_words = {};  // what models write there for it, in lower case
   std::string title = {};  // in sentences: "CUDA C++"; empty where a prompt's options say what kernels are in
   // How a candidate gets its tensors and what it may do, in whole sentences, for a policy that is asked so.
   std::string calling = {};

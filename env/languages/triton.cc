@@ -44,6 +44,7 @@ std::string signature(const std::vector<CallParameter>& parameters) {
 
 const Language kTriton{
     .name = "triton",
+    .fence_words = {"triton", "python", "python3", "py"},
     .title = "Triton",
     .calling =
         "The function gets contiguous tensors on the GPU, and then the sizes. It allocates the output, "

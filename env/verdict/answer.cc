@@ -1,89 +1,40 @@
 #include "env/verdict/answer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <optional>
+
+#include "env/languages/language.h"
+#include "env/verdict/code_blocks.h"
+#include "env/verdict/definition.h"
+#include "env/verdict/message.h"
 
 namespace temper::env {
 namespace {
 
-constexpr std::string_view kOpensReasoning = "<think>", kClosesReasoning = "</think>";
-constexpr size_t kMostIndent = 3, kLeastFence = 3;
-
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
 
-size_t indent_of(std::string_view line) { return std::min(line.find_first_not_of(' '), line.size()); }
-
-struct Fence {
-  char mark = 0;
-  size_t length = 0, indent = 0;
-  std::string_view rest;  // of its line
-};
-
-// The fence that a line begins with, if it does.
-std::optional<Fence> fence_of(std::string_view line) {
-  const size_t indent = indent_of(line);
-  if (indent > kMostIndent || indent == line.size()) return std::nullopt;
-  const char mark = line[indent];
-  if (mark != '`' && mark != '~') return std::nullopt;
-  const size_t end = std::min(line.find_first_not_of(mark, indent), line.size());
-  if (end - indent < kLeastFence) return std::nullopt;
-  return Fence{mark, end - indent, indent, line.substr(end)};
+std::string_view inner_text(std::string_view text, const CodeBlock& block) {
+  return text.substr(block.code_begin, block.code_end - block.code_begin);
 }
 
-bool opens(const Fence& fence) { return fence.mark == '~' || fence.rest.find('`') == std::string_view::npos; }
-
-bool closes(const Fence& fence, const Fence& opening) {
-  return fence.mark == opening.mark && fence.length >= opening.length && is_blank(fence.rest);
+// A block whose fence says nothing, or what is no language, may be in any.
+bool may_be_in(const Language& language, const CodeBlock& block) {
+  if (block.word.empty() || std::ranges::find(language.fence_words, block.word) != language.fence_words.end())
+    return true;
+  return !is_known_fence_word(block.word);
 }
 
-struct Block {
-  Fence opening;
-  size_t begin = 0, end = 0;            // fences included
-  size_t code_begin = 0, code_end = 0;  // without them
-};
-
-struct Scan {
-  std::optional<Block> last;
-  bool unclosed = false;   // the last block is
-  bool reasoning = false;  // <think> outside a block
-};
-
-// The last block from `at` on.
-Scan scan_lines(std::string_view text, size_t at) {
-  Scan scan;
-  while (at < text.size()) {
-    const size_t newline = text.find('\n', at);
-    const size_t next = newline == std::string_view::npos ? text.size() : newline + 1;
-    const std::string_view line = text.substr(at, next - at);
-    const auto fence = fence_of(line);
-    if (!scan.unclosed && fence && opens(*fence)) {
-      scan.last = Block{*fence, at, text.size(), next, text.size()};
-      scan.unclosed = true;
-    } else if (scan.unclosed && fence && closes(*fence, scan.last->opening)) {
-      scan.last->end = next;
-      scan.last->code_end = at;
-      scan.unclosed = false;
-    } else if (!scan.unclosed && line.find(kOpensReasoning) != std::string_view::npos) {
-      scan.reasoning = true;
-      return scan;
-    }
-    at = next;
+// The number of the block that is the answer, or that of none.
+size_t choose(std::string_view text, const std::vector<CodeBlock>& blocks, const Language* language) {
+  if (language == nullptr) return blocks.size() - 1;
+  size_t of_another = blocks.size();
+  for (size_t i = blocks.size(); i-- > 0;) {
+    if (!defines(inner_text(text, blocks[i]), *language)) continue;
+    if (may_be_in(*language, blocks[i])) return i;
+    if (of_another == blocks.size()) of_another = i;
   }
-  return scan;
-}
-
-// Removes from each line up to as many leading spaces as the fence had.
-std::string without_indent(std::string_view code, size_t indent) {
-  if (indent == 0) return std::string(code);
-  std::string result;
-  for (size_t at = 0; at < code.size();) {
-    const size_t newline = code.find('\n', at);
-    const size_t next = newline == std::string_view::npos ? code.size() : newline + 1;
-    const std::string_view line = code.substr(at, next - at);
-    result += line.substr(std::min(indent, indent_of(line)));
-    at = next;
-  }
-  return result;
+  return of_another < blocks.size() ? of_another : blocks.size() - 1;
 }
 
 Answer refused(const char* reason) {
@@ -94,18 +45,36 @@ Answer refused(const char* reason) {
 
 }  // namespace
 
-Answer extract_code(std::string_view text, bool inside_reasoning) {
-  const size_t closed = text.rfind(kClosesReasoning);
-  if (closed == std::string_view::npos && inside_reasoning) return refused("unclosed_reasoning");
-  const size_t begin = closed == std::string_view::npos ? 0 : closed + kClosesReasoning.size();
-  const Scan scan = scan_lines(text, begin);
-  if (scan.reasoning) return refused("unclosed_reasoning");
-  if (!scan.last) return refused("no_code_block");
-  if (scan.unclosed) return refused("unclosed_code_block");
-  const Block& block = *scan.last;
-  const std::string_view code = text.substr(block.code_begin, block.code_end - block.code_begin);
-  if (is_blank(code)) return refused("empty_code_block");
-  return {true, "", without_indent(code, block.opening.indent), block.begin, block.end};
+Answer extract_code(std::string_view text, const std::string& name, bool inside_reasoning) {
+  const Language* language = name.empty() ? nullptr : &find_language(name);
+  CodeBlocks found = find_code_blocks(text, inside_reasoning);
+  if (found.reasoning) return refused("unclosed_reasoning");
+  if (found.blocks.empty()) return refused("no_code_block");
+  const CodeBlock last = found.blocks.back();
+  std::erase_if(found.blocks, [&](const CodeBlock& block) { return is_blank(inner_text(text, block)); });
+  const bool last_is_empty = is_blank(inner_text(text, last));
+  if (found.blocks.empty()) return refused(last.closed ? "empty_code_block" : "unclosed_code_block");
+  const size_t number = choose(text, found.blocks, language);
+  const CodeBlock& block = found.blocks[number];
+  const bool defined = language != nullptr && defines(inner_text(text, block), *language);
+  // What begins behind it and has no code is nothing, unless the answer may have gone on there.
+  if (!defined && (!last.closed || last_is_empty))
+    return refused(last.closed ? "empty_code_block" : "unclosed_code_block");
+  return {true,      "",         code_of(text, block), block.begin,
+          block.end, number + 1, found.blocks.size(),  block.closed};
+}
+
+std::string block_words(const Answer& answer) {
+  if (!answer.ok || (answer.closed && answer.block == answer.blocks)) return "";
+  if (!answer.closed) return fmt::format("code block {}, which is not closed", answer.block);
+  return fmt::format("code block {} of {}", answer.block, answer.blocks);
+}
+
+Verdict about_block(Verdict verdict, const std::string& words) {
+  if (words.empty()) return verdict;
+  const std::string message = verdict.message.empty() ? verdict_message(verdict) : verdict.message;
+  verdict.message = fmt::format("{}: {}", words, message).substr(0, kMaxMessageBytes);
+  return verdict;
 }
 
 }  // namespace temper::env

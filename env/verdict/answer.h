@@ -1,8 +1,10 @@
 #pragma once
-// A whole answer of the policy: its reasoning, a plan in prose, a code block.
+// A whole answer of the policy: its reasoning, a plan in prose, code blocks.
 
 #include <string>
 #include <string_view>
+
+#include "env/verdict/verdict.h"
 
 namespace temper::env {
 
@@ -11,23 +13,24 @@ struct Answer {
   std::string reason;  // why not: unclosed_reasoning, no_code_block, unclosed_code_block, empty_code_block
   std::string code;    // between the fences
   size_t code_begin = 0, code_end = 0;  // byte range of the whole block in the text, fences included
+  size_t block = 0, blocks = 0;         // the block's number, from 1, of so many that are not empty
+  bool closed = true;                   // by a fence
 };
 
-// Finds the code of an answer, in time linear in its length.
+// Finds the code of an answer, in time linear in its length (env/verdict/code_blocks.h says what a block is).
 //
-// Everything before the last `</think>` is reasoning, and drafts in it do not count. If a `<think>` follows it
-// outside a code block, the reasoning never closes and the text contains no answer. With `inside_reasoning` the
-// prompt has already opened `<think>`, so a text without `</think>` is all reasoning.
-//
-// After the reasoning the last code block is the answer, as in KernelBench and Kevin. Fences follow CommonMark
-// (0.31.2, section 4.5): three or more ` or ~, indented by up to three spaces. Code lines lose the same
-// indentation. An info string may follow the opening fence, but contains no ` if the fence is made of `. A line
-// that holds at least as many of the same character and nothing else closes the block. Lists and quotations are
-// not recognised: a fence that is indented by four spaces or more is not a fence.
+// `language`: the name of one (env/languages/language.h), or "". The last block in it that defines what its candidates must define is the answer: blocks with a call of it, output, a
+// shell's commands or a diff may follow. If no block in that language does, it is the last block that does at all, and else the
+// last block, as it is without a language. A block that is not closed counts only if it defines that.
 //
 // A full CommonMark parser (md4c) is not used because it reports neither whether a block was closed nor where
-// its fences are, accepts fences in quotations and lists, and takes seconds for a megabyte of links and their
-// definitions.
-Answer extract_code(std::string_view text, bool inside_reasoning = false);
+// its fences are, and takes seconds for a megabyte of links and their definitions.
+Answer extract_code(std::string_view text, const std::string& language = "", bool inside_reasoning = false);
+
+// "code block 1 of 3" where it is not the last of several, "code block 1, which is not closed"; else "".
+std::string block_words(const Answer& answer);
+
+// The verdict, whose message says first which block it is about, if there are such words.
+Verdict about_block(Verdict verdict, const std::string& words);
 
 }  // namespace temper::env

@@ -122,7 +122,8 @@ void select_of_task(std::vector<GoodAnswer> answers, const Task& task, const pol
   int64_t kept = 0;
   for (const GoodAnswer& answer : answers) {
     ChatExample example = example_of(answer, task, tokenizer, options.context, seed);
-    const std::string code = normalised_code(env::extract_code(example.messages.back().content).code);
+    const std::string code =
+        normalised_code(env::extract_code(example.messages.back().content, task.language).code);
     if (!all_utf8(example)) {
       ++collected.not_text;
     } else if (!seen.insert(code).second) {

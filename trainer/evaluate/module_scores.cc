@@ -138,7 +138,8 @@ std::vector<ModuleAnswer> module_answers(const std::vector<env::Task>& tasks, co
     for (const rollout::Trajectory& t : group.samples) {
       if (t.turns.empty()) continue;
       const rollout::Turn& last = t.turns.back();
-      const env::Answer answer = env::extract_code(tokenizer.decode(t.answer_ids(last)), inside_reasoning);
+      const env::Answer answer =
+          env::extract_code(tokenizer.decode(t.answer_ids(last)), task->language, inside_reasoning);
       answers.push_back({task->name, *task->module, t.sample, answer.code, last.verdict});
     }
   }

@@ -115,15 +115,15 @@ Candidates trace_candidates(env::Judge& judge, uint64_t seed) {
   for (const traces::Trace& trace : traces::make_traces({.conversations = kConversations, .generated = 0},
                                                         judge, seed, progress_bar("candidates", false)))
     for (const traces::TraceTurn& turn : trace.turns) {
-      const env::Answer answer = env::extract_code(turn.answer);
+      const std::string& language = env::find_task(judge.tasks(), trace.task).language;
+      const env::Answer answer = env::extract_code(turn.answer, language);
       if (!answer.ok) continue;
       const bool compiles = turn.verdict.kind != env::VerdictKind::kFailCompile;
       const bool passed = turn.verdict.pass();
       (passed     ? right
        : compiles ? wrong
                   : broken)
-          .push_back({trace.task, trace.task, answer.code,
-                      env::find_language(env::find_task(judge.tasks(), trace.task).language).comment,
+          .push_back({trace.task, trace.task, answer.code, env::find_language(language).comment,
                       passed ? std::vector<std::string>{env::to_string(env::VerdictKind::kPass)}
                              : std::vector<std::string>{}});
     }

@@ -23,7 +23,7 @@ namespace {
 
 // The best turn of each trajectory, where it passed, the fastest first.
 std::vector<PassedAnswer> passed_answers(const fs::path& file, const policy::Tokenizer& tokenizer,
-                                         const RunConfig& config) {
+                                         const RunConfig& config, const std::vector<env::Task>& tasks) {
   const policy::ChatFormat format(tokenizer);
   std::vector<PassedAnswer> answers;
   for (const rollout::Trajectory& t : rollout::read_trajectories(file)) {
@@ -32,20 +32,19 @@ std::vector<PassedAnswer> passed_answers(const fs::path& file, const policy::Tok
     if (!best.verdict.pass()) continue;
     rollout::check_ids(t, tokenizer.vocab_size());
     const env::Answer answer =
-        env::extract_code(tokenizer.decode(t.answer_ids(best)), format.opens_reasoning());
+        env::extract_code(tokenizer.decode(t.answer_ids(best)), env::find_task(tasks, t.task).language,
+                          format.opens_reasoning());
     if (answer.ok) answers.push_back({t.task, answer.code, t.step, t.sample, best.verdict, {}});
   }
   std::ranges::stable_sort(answers, std::greater(), [](const PassedAnswer& a) { return a.before.speedup; });
   return answers;
 }
 
-void judge_again(const RunConfig& config, std::vector<PassedAnswer>& answers, int64_t rounds) {
-  std::vector<env::Task> tasks = load_all_tasks(config);
+void judge_again(const RunConfig& config, std::vector<env::Task> tasks, std::vector<PassedAnswer>& answers,
+                 int64_t rounds) {
   std::erase_if(tasks, [&](const env::Task& task) {
     return std::ranges::find(answers, task.name, &PassedAnswer::task) == answers.end();
   });
-  for (const PassedAnswer& answer : answers) env::find_task(tasks, answer.task);
-  for (env::Task& task : tasks) task = in_language_of(config, task);
   env::Judge judge(config.env, tasks);
   judge_again(judge, answers, rounds, progress_bar("verdicts", false));
 }
@@ -91,10 +90,11 @@ int run_again(const std::string& run, const std::string& which, const ConfigWord
   config.env.again = 0;
   policy::Tokenizer tokenizer = tokenizer_of_run(run);
   decide_chat(tokenizer, config.model.chat());
-  std::vector<PassedAnswer> answers = passed_answers(file, tokenizer, config);
+  std::vector<env::Task> tasks = load_all_tasks(config);
+  std::vector<PassedAnswer> answers = passed_answers(file, tokenizer, config, tasks);
   if (answers.empty()) throw ConfigError("judge --again: no answer of {} passed", file.string());
   if (limit > 0 && limit < std::ssize(answers)) answers.resize(size_t(limit));
-  judge_again(config, answers, rounds);
+  judge_again(config, std::move(tasks), answers, rounds);
   for (const PassedAnswer& answer : answers) print_answer(answer);
   print_summary(config.reward, answers);
   return kExitOk;

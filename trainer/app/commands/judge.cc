@@ -54,7 +54,7 @@ env::Verdict judge_answer(const RunConfig& config, const Task& task, const env::
   options.compare_refused = true;
   env::Judge judge(options, {task});
   for (const std::string& note : judge.notes()) fmt::print(stderr, "{}\n", note);
-  return judge.judge(task.name, answer.code);
+  return env::about_block(judge.judge(task.name, answer.code), env::block_words(answer));
 }
 
 void print_profile(const env::Profile& profile) {
@@ -123,8 +123,8 @@ int run_judge(const ConfigWords& words, const std::string& task_name, const std:
   const RunConfig config = words.read();
   const Task task = named_task(config, task_name, path);
   const std::string text = read_input(path);
-  const env::Answer answer =
-      is_answer(path) ? env::extract_code(text) : env::Answer{.ok = true, .reason = "", .code = text};
+  const env::Answer answer = is_answer(path) ? env::extract_code(text, task.language)
+                                             : env::Answer{.ok = true, .reason = "", .code = text};
   if (standalone && answer.ok) return print_standalone(task, answer.code);
   if (plan && answer.ok) return run_plan(config, task, answer.code, json);
   const env::Verdict verdict = judge_answer(config, task, answer);
