@@ -55,15 +55,27 @@ TEST(ModuleProcedure, TellsHowAnOutputIsWrong) {
 }
 
 // KernelBench compares weights by the order in which they were drawn, and so does its verdict. Ours goes by names.
-TEST(ModuleProcedure, ComparesWeightsByName) {
+TEST(ModuleProcedure, TellsWeightsApart) {
   SKIP_WITHOUT_MODULES();
   std::string source = module_candidate(kModuleRight);
   for (size_t at; (at = source.find("self.linear")) != std::string::npos;)
     source.replace(at, 11, "self.other");
+  EXPECT_EQ(kind_and_reason(judge_module(source)), "PASS");
+  source.insert(source.find("    def forward"), "        self.more = nn.Parameter(torch.rand(3))\n\n");
   const Verdict verdict = judge_module(source);
   EXPECT_EQ(kind_and_reason(verdict), "FAIL_INCORRECT weights");
-  EXPECT_THAT(verdict.message, HasSubstr("linear.weight"));
+  EXPECT_THAT(verdict.message, HasSubstr("not of Model: more"));
   EXPECT_TRUE(verdict.comparable->correctness);
+}
+
+TEST(ModuleProcedure, ComparesWhatIsRefusedForItsFlags) {
+  SKIP_WITHOUT_MODULES();
+  const Verdict verdict = judge_module(module_candidate(
+      kModuleRight,
+      "from torch.utils.cpp_extension import load_inline\n"
+      "one = load_inline(name='one', cpp_sources='int one() { return 1; }', extra_cflags=['-I/tmp'])"));
+  EXPECT_EQ(kind_and_reason(verdict), "REJECT_POLICY flag");
+  EXPECT_THAT(verdict.message, HasSubstr("the flag -I/tmp may not be given"));
 }
 
 TEST(ModuleProcedure, TellsWhyThereIsNoResult) {

@@ -67,15 +67,31 @@ class Verdicts(JudgeTest):
         self.assertEqual(result["strict"]["reason"], "tolerance")
         self.assertRegex(result["strict"]["message"], r"^y\[\d+,\d+\] is .*, not .*; \d+ of 1320 wrong$")
 
-    def test_weights_that_agree_only_in_their_order(self):
-        result = self.judge(LINEAR, RIGHT.replace("self.norm", "self.last"))
-        self.assertEqual(self.both(result), (True, False), result)
-        self.assertEqual(result["strict"]["stage"], "weights")
-        self.assertIn("missing: norm.bias, norm.weight; not of Model: last.bias, last.weight", result["strict"]["message"])
+    def test_weights_of_other_names(self):
+        """Known by the values that KernelBench's seed gives both, and by their order where they are constant."""
+        renamed = RIGHT.replace("self.linear = nn.Linear(columns, features)", "made = nn.Linear(columns, features)\n        "
+                                "self.w, self.b = nn.Parameter(made.weight.clone()[None]), nn.Parameter(made.bias.clone()[:, None])")
+        renamed = renamed.replace("self.linear.weight", "self.w[0]").replace("self.linear.bias", "self.b[:, 0]")
+        for source in (RIGHT.replace("self.norm", "self.last"), renamed, renamed.replace("self.norm", "self.last"),
+                       renamed.replace("nn.Parameter(made.weight.clone()[None])", "made.weight.detach()[None].clone()")):
+            result = self.judge(LINEAR, source)
+            self.assertEqual(self.both(result), (True, True), result)
+        wrong = RIGHT.replace("self.norm", "self.last").replace("* self.last.weight + self.last.bias", "")
+        self.assertEqual(self.both(self.judge(LINEAR, wrong)), (True, False))
 
-    def test_weights_of_another_shape(self):
-        result = self.judge(LINEAR, RIGHT.replace("nn.LayerNorm(features)", "nn.LayerNorm(1)"))
-        self.assertIn("of another shape: norm.bias, norm.weight", result["strict"]["message"])
+    def test_weights_that_cannot_be_matched(self):
+        transposed = RIGHT.replace("self.linear = nn.Linear(columns, features)", "made = nn.Linear(columns, features)\n        "
+                                   "self.w, self.linear_bias = nn.Parameter(made.weight.t().clone()), made.bias")
+        transposed = transposed.replace("self.linear.weight.t()", "self.w").replace("self.linear.bias", "self.linear_bias")
+        left_over = RIGHT.replace("self.norm =", "self.more = nn.Parameter(torch.rand(3))\n        self.norm =")
+        for source, words in ((transposed, "missing: linear.weight; not of Model: w; w is linear.weight transposed"),
+                              (RIGHT.replace("self.linear", "self.fc").replace("self.norm =", "self.fc.weight.data *= 1.01\n        self.norm ="),
+                               "missing: linear.weight; not of Model: fc.weight"),
+                              (left_over, "(not of Model: more)"),
+                              (RIGHT.replace("nn.LayerNorm(features)", "nn.LayerNorm(1)"), "of another shape: norm.bias, norm.weight")):
+            told = self.judge(LINEAR, source)["strict"]
+            self.assertEqual(told["stage"], "weights", told)
+            self.assertIn(words, told["message"])
 
     def test_rounding_to_tf32(self):
         result = self.judge(MATMUL, TF32)
@@ -172,6 +188,15 @@ class ModelNew(nn.Module):
         self.assertEqual((wrong["correct"], wrong["trials"]), (False, "(0 / 2)"), wrong)
         wrong = self.judge(LINEAR, "import no_such_module\n" + RIGHT)["comparable"]
         self.assertEqual((wrong["correct"], wrong["first_wrong"]["error"]), (False, "ModuleNotFoundError"), wrong)
+
+    def test_flags_that_may_not_be_given(self):
+        """They are refused by name even where the refusal is caught."""
+        ask = "load_inline(name='one', cpp_sources='int f();', extra_cflags=['-O3', '-include /etc/passwd'])\n"
+        for source in ("from torch.utils.cpp_extension import load_inline\n" + ask,
+                       "from torch.utils.cpp_extension import load_inline\ntry:\n    " + ask + "except BaseException:\n    pass\n"):
+            told = self.judge(LINEAR, source + RIGHT)["candidate"]
+            self.assertEqual((told.get("kind"), told.get("reason")), ("REJECT_POLICY", "flag"), told)
+            self.assertIn("the flag -include /etc/passwd may not be given", told["message"])
 
     def test_modules_that_may_be_imported(self):
         source = "import array, base64, datetime, decimal, io, json, re, string, time, zlib\nimport os, math, functools, numpy as np\nfrom torch.utils.cpp_extension import load_inline\n"
