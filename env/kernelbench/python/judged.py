@@ -7,7 +7,6 @@ import torch
 
 import comparable
 import compare
-import needs
 import power
 import room
 import strict
@@ -63,7 +62,7 @@ class Loaded:
         start = time.perf_counter()
         self.tolerance, self.device = request["tolerance"], device
         self.problem = Problem(request["source"], request["precision"], device)
-        needs.check(self.problem, keep.available)
+        room.check(self.problem, keep.available)
         try:
             self.arguments = self.problem.init_inputs()
             self.model = self.problem.build(self.problem.module.Model, self.arguments)

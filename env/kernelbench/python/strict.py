@@ -68,6 +68,7 @@ class Strict:
         self.facts, self.room = facts, room  # room: bytes that kept draws may take
         self.key, self.model, self.double, self.why_not_double = None, None, None, ""
         self.kept = collections.OrderedDict()
+        self.structures = draws.learn(problem)
 
     def use_weights(self, key):
         """Errors: ProblemError."""
@@ -132,13 +133,24 @@ class Strict:
 
     def made(self, trial, key):
         for plain in (False, True):
-            inputs, form = draws.strict_inputs(self.problem, key, trial, self.facts["integers"], self.facts["integer_outputs"], plain)
+            inputs, form = draws.strict_inputs(self.problem, key, trial, self.facts["integers"], self.facts["integer_outputs"], plain,
+                                               self.structures)
             if form == "plain":
                 break
-            references = self.run(self.model, inputs)
-            if finite(references):
+            references = self.defined(inputs)
+            if references is not None:
                 return Draw(inputs, form, references, self)
         return Draw(inputs, form, None, self)
+
+    def defined(self, inputs):
+        """The reference's outputs; None where they are not finite, or it refuses the inputs, as a factorisation may."""
+        try:
+            references = self.run(self.model, inputs)
+        except (RuntimeError, ValueError, IndexError) as error:
+            if out_of_memory(error):
+                raise
+            return None
+        return references if finite(references) else None
 
     def make_room(self):
         """For another draw as large as the last one. The last stays, since its call is still to be compared."""

@@ -169,8 +169,12 @@ class Draws(unittest.TestCase):
             self.assertTrue(0 <= after.min() and after.max() <= 1, form)
 
     def test_each_form_is_drawn(self):
-        found = {draws.strict_inputs(self.problem("torch.rand(4, 4)"), "key", trial, True, False)[1] for trial in range(150)}
-        self.assertEqual(found, set(draws.FORMS))
+        for key in ("key", "other"):
+            for turn in range(3):
+                trials = range(turn * len(draws.FORMS), (turn + 1) * len(draws.FORMS))
+                found = [draws.strict_inputs(self.problem("torch.rand(4, 4)"), key, trial, True, False)[1] for trial in trials]
+                self.assertEqual(sorted(found), sorted(draws.FORMS))
+            self.assertEqual(draws.choose_form(key, 0, False), "centred")
 
     def test_indices_stay_as_drawn(self):
         problem = self.problem("torch.randint(0, 9, (50,))")
