@@ -68,15 +68,21 @@ def strict_model(problem, arguments, model, key):
 def double_of(problem, arguments, model):
     """(the same in float64, "") or (None, why there is none)."""
     try:
-        try:
-            return copy.deepcopy(model).double(), ""
-        except (RuntimeError, TypeError, NotImplementedError):  # what cannot be copied is built once more
-            twin = problem.build(problem.module.Model, arguments).double()
-            twin.load_state_dict(model.state_dict())
-            return twin.train(model.training), ""
+        return copy.deepcopy(model).double(), ""
+    except (RuntimeError, TypeError, NotImplementedError):  # what cannot be copied is built once more
+        return twin_of(problem, arguments, model)
     except Exception as error:
         return None, words_of(error)
 
+
+def twin_of(problem, arguments, model):
+    """A Model that is built once more in float64, with the same weights: as double_of."""
+    try:
+        twin = problem.build(problem.module.Model, arguments).double()
+        twin.load_state_dict(model.state_dict())
+        return twin.train(model.training), ""
+    except Exception as error:
+        return None, words_of(error)
 
 
 def held(model):

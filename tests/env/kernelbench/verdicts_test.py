@@ -1,7 +1,7 @@
 """Both verdicts on candidates that are right, wrong, or right for the wrong reason."""
 import unittest
 
-from module_judge import HEAD, LINEAR, JudgeTest, drive, options
+from module_judge import HEAD, LINEAR, JudgeTest, drive, load_request, options
 
 MATMUL = HEAD + """
 class Model(nn.Module):
@@ -21,6 +21,24 @@ class Model(nn.Module):
 
 def get_inputs():
     return [torch.randn(20, 300)]
+
+def get_init_inputs():
+    return []
+"""
+CHAOS = HEAD + """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(64, 64) for _ in range(24)])
+        self.norms = nn.ModuleList([nn.BatchNorm1d(64) for _ in range(24)])
+
+    def forward(self, x):
+        for layer, norm in zip(self.layers, self.norms):
+            x = torch.relu(norm(layer(x)))
+        return x
+
+def get_inputs():
+    return [torch.rand(2, 64)]
 
 def get_init_inputs():
     return []
@@ -134,6 +152,33 @@ class ModelNew(nn.Module):
         return self.y
 """
         self.assertEqual(self.both(self.judge(MATMUL, kept)), (False, False))
+
+    def test_nothing_can_be_told_where_the_reference_errs_by_its_outputs(self):
+        told = self.reference.load(**load_request(CHAOS, precision="bf16", tolerance=1e-2))
+        self.assertEqual((told["status"], told.get("reason")), ("failed", "chaotic"), told)
+        self.assertRegex(told["message"], r"^the reference in bf16 is off the same in float64 by \d+% of the outputs' mean size")
+        self.assertTrue(self.judge(CHAOS.replace("range(24)", "range(1)"), "class ModelNew(Model):\n    pass\n", precision="bf16",
+                                   tolerance=1e-2)["strict"]["right"])
+
+    def test_a_copy_that_computes_with_what_was_copied(self):
+        """A closure holds the modules: a Model that is built once more has its own."""
+        closure = LINEAR.replace("        self.norm = nn.LayerNorm(features)\n", "        self.norm = nn.LayerNorm(features)\n"
+                                 "        linear, norm = self.linear, self.norm\n        self.both = lambda x: norm(linear(x.to(CAST)))\n")
+        for cast in ("x.dtype", "linear.weight.dtype"):
+            problem = closure.replace("return self.norm(self.linear(x))", "return self.both(x)").replace("CAST", cast)
+            result = self.judge(problem, RIGHT)
+            self.assertEqual((result["problem"]["without_float64"], *self.both(result)), ("", True, True), result)
+            wrong = RIGHT.replace("return y * ", "y = y.to(torch.bfloat16).float()\n        return y * ")
+            self.assertEqual(self.both(self.judge(problem, wrong))[1], False)
+
+    def test_what_the_reference_promises_is_kept(self):
+        problem = MATMUL.replace("a @ b", "torch.triu(a @ b)").replace("torch.rand(24, 512), torch.rand(512, 40)",
+                                                                       "torch.triu(torch.rand(48, 48)), torch.triu(torch.rand(48, 48))")
+        right = "class ModelNew(nn.Module):\n    def forward(self, a, b):\n        return (a.triu() @ b.triu()).triu()\n"
+        result = self.judge(problem, right, draws=12)
+        self.assertEqual(self.both(result), (True, True), result)
+        result = self.judge(problem.replace("torch.triu(a @ b)", "torch.relu(a)"), right.replace("(a.triu() @ b.triu()).triu()", "a"))
+        self.assertEqual(self.both(result), (True, False), result)
 
     def test_what_the_reference_writes_into_its_inputs(self):
         problem = MATMUL.replace("a @ b", "a.mul_(2) @ b")
