@@ -188,7 +188,7 @@ struct Judge::Impl {
   // Whether the cached verdict is one that training gave to a refused module, without the comparable verdict that is asked for.
   bool lacks_comparable(uint32_t task, const Verdict& verdict) const {
     return options.compare_refused && tasks[task].module && !verdict.comparable &&
-           verdict.kind == VerdictKind::kRejectPolicy && verdict.reason == "import";
+           verdict.kind == VerdictKind::kRejectPolicy;
   }
 
   void wait(double until_s) {

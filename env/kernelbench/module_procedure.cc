@@ -22,8 +22,9 @@ constexpr const char* kThreadsRan =
 constexpr size_t kMostErrorBytes = 200;  // as KernelBench's files have it
 
 // A process may say so of itself without need, which gains it nothing.
-bool refused_import(const Found& found) {
-  return found && found->kind == VerdictKind::kRejectPolicy && found->reason == "import";
+bool refused_by_list(const Found& found) {
+  return found && found->kind == VerdictKind::kRejectPolicy &&
+         (found->reason == "import" || found->reason == "flag");
 }
 
 std::string shape_text(const std::vector<int64_t>& sizes) {
@@ -73,7 +74,7 @@ Verdict ModuleProcedure::judge(const ModuleCandidate& candidate) {
   if (!found && machine_.device != "cpu") found = profile();
   process_.reset();                              // with all that it has started
   if (options_.naive) verdict_.naive = naive();  // of the process that was held to the list: it may be paid
-  const bool refused = candidate.gated && refused_import(found);
+  const bool refused = candidate.gated && refused_by_list(found);
   if (refused && options_.compare_refused) find_comparable_ungated(candidate);
   if (!refused || options_.compare_refused) verdict_.comparable = comparable_;
   verdict_.compile_ms = candidate.compile_ms;
@@ -196,7 +197,7 @@ Found ModuleProcedure::time_comparable() {
   return std::nullopt;
 }
 
-// By name, and never by the order in which they were drawn.
+// Others than those that the candidate was made with, so that their values have to be read in each call.
 Found ModuleProcedure::take_weights() {
   const nlohmann::json weights = bench_.reference().make_weights(ModuleRules::kStrict, key_);
   for (const auto* tensors : {&bench_.facts().inputs, &bench_.facts().outputs})

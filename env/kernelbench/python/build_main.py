@@ -102,7 +102,8 @@ def build_all(request, folder):
     except extension.Refused as error:
         return failure("Refused", str(error)), []
     except compiling.CompileError as error:
-        return failure("CompileError", *compilers_words(str(error), folder)), []
+        message, details = compilers_words(str(error), folder)
+        return failure("CompileError", " (and ".join([message, *(f"{one})" for one in recipe.refused[:1])]), details), []
     except compiling.subprocess.TimeoutExpired:
         return failure("TimeoutExpired", f"compiling takes more than {compiling.LATEST_S} s"), []
     return {"status": "ok", "extensions": keys, "compile_ms": (time.perf_counter() - start) * 1e3}, libraries

@@ -11,6 +11,9 @@ f32 is off by 2^-12 and more. Where a draw leaves nothing of the outputs, as the
 
 Errors are not alike where some inputs are much larger than others, and e may be small by chance where they are large. So what lies outside
 may besides be off by twice as far as t moves when the inputs are rounded once more, by the largest of a few patterns of signs.
+
+Whatever that allows, only a thousandth of the elements may be off by more than (|t| + T) / 8 and by more than the reference is. Where 8 · E is
+more than T / 8 the reference itself cannot be told from a wrong answer, and neither can others: the draw is chaotic.
 """
 import dataclasses
 import math
@@ -21,6 +24,7 @@ import torch
 TILE = 1 << 23  # elements; what is computed of one mostly stays in a GPU's cache
 SAMPLE = 1 << 22  # elements that a mean is taken of
 TIMES, SMOOTHING = 4.0, 2.0
+MOST_SHARE = 2.0**-3  # of the outputs' scale that an element may be off
 LEAST_SCALE = 2.0**-8  # of the scale that the output has otherwise
 PATTERNS, MOVEMENTS = 8, 2.0
 BY_CHANCE = 1e-3  # the share of an output that further patterns may explain after the first
@@ -36,6 +40,7 @@ class Expected:
     correction: torch.Tensor = None  # f32; None for integers, and where there is no float64
     scale: float = 0.0  # T
     error: float = 0.0  # E
+    worst: float = 0.0  # the largest that E is the mean of
     floor: float = 0.0
     moved: torch.Tensor = None  # how far t moves, where somebody has asked
 
@@ -59,8 +64,18 @@ def expected_of(reference, truth, dtype, usual=0.0):
         expected.correction = torch.empty(flat.shape, dtype=torch.float32, device=flat.device)
         for into, near, far in zip(expected.correction.split(TILE), flat.split(TILE), exact.split(TILE)):
             into.copy_(far.double() - near.double())
+            expected.worst = max(expected.worst, into.abs().nan_to_num_(0.0, 0.0, 0.0).amax().item())
         expected.error = finite_mean(expected.correction)
     return expected
+
+
+def share_off(expecteds):
+    """How far the reference is off in float64, as a share of the outputs' scale: the largest of the means."""
+    return max((one.error / one.scale for one in expecteds if one.scale > 0), default=0.0)
+
+
+def chaotic(expecteds):
+    return share_off(expecteds) * TIMES * SMOOTHING > MOST_SHARE
 
 
 def tiles(expected, got):
@@ -71,7 +86,7 @@ def tiles(expected, got):
         yield here, flat[here], expected.reference[here]
 
 
-def strictly_wrong(expected, got, reference, here, exactly):
+def strictly_wrong(expected, got, reference, here, exactly, times=TIMES):
     """Which elements of a tile are out of bounds. Unless `exactly`, also those that are right in not being finite."""
     if not reference.dtype.is_floating_point:
         return got != reference
@@ -81,13 +96,21 @@ def strictly_wrong(expected, got, reference, here, exactly):
     if expected.correction is not None:
         correction = expected.correction[here]
         off.sub_(correction)
-        allowed.add_(correction.abs().mul_(TIMES).clamp_(min=TIMES * SMOOTHING * expected.error))
+        allowed.add_(correction.abs().mul_(times).clamp_(min=times * SMOOTHING * expected.error))
     if expected.moved is not None:
         allowed.add_(expected.moved[here], alpha=MOVEMENTS)
     wrong = ~(off.abs_() <= allowed)
     if exactly:
         wrong &= ~(~near.isfinite() & ((value == near) | (value.isnan() & near.isnan())))
     return wrong
+
+
+def far_off(expected, got, reference, here, exactly):
+    """Which elements of a tile are off by more than a share of the outputs' scale, and by more than the reference is."""
+    if expected.correction is None:
+        return torch.zeros_like(got, dtype=torch.bool)
+    capped = dataclasses.replace(expected, moved=None, floor=max(MOST_SHARE, expected.floor), error=0.0)
+    return strictly_wrong(capped, got, reference, here, exactly, times=1.0)
 
 
 def comparably_wrong(expected, got, reference, tolerance):
@@ -198,6 +221,9 @@ def judge_strictly(expecteds, gots, moved_by=None):
             break
         expecteds = [widened(*both) for both in zip(expecteds, moved_by(pattern))]
         judged = judge(expecteds, gots, strictly_wrong)
+    if judged.right and any(one.moved is not None or TIMES * one.worst > MOST_SHARE * one.scale / 2 for one in expecteds):
+        far = judge(expecteds, gots, far_off)
+        return far if far.share > BY_CHANCE else judged
     return judged
 
 

@@ -4,6 +4,7 @@ Most of what that takes is torch's headers. Sources that use few of its names ar
 takes a third of the time; where that fails, torch's own are the judges.
 """
 import concurrent.futures
+import glob
 import os
 import re
 import subprocess
@@ -39,6 +40,8 @@ constexpr auto kFloat64 = at::kDouble;
 """
 PYTHON = "#include <torch/csrc/Exceptions.h>\n#include <torch/csrc/utils/pybind.h>\n"
 LATEST_S = 240
+SYSTEMS = frozenset("m stdc++ pthread dl rt util c gcc gcc_s".split())
+WHEELS = sorted(glob.glob(os.path.join(os.path.dirname(torch_extension.__file__), "../../nvidia/*/lib")))
 
 
 class CompileError(Exception):
@@ -136,4 +139,15 @@ class Compiler:
         libraries = ["-L" + torch_extension.TORCH_LIB_PATH, "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
         if cuda:
             libraries += ["-lc10_cuda", "-ltorch_cuda", "-L" + os.path.join(self.cuda_home, "lib64"), "-lcudart"]
-        return ["g++", *[one + ".o" for one in recipe.sources], "-shared", *recipe.libraries, *libraries, "-o", "extension.so"]
+        named = [word for one in recipe.libraries for word in self.library(one)]
+        return ["g++", *[one + ".o" for one in recipe.sources], "-shared", *named, *libraries, "-o", "extension.so"]
+
+    def library(self, name):
+        """Words for the linker. What lies nowhere is left out: torch has loaded it, or the loader says what is lacking."""
+        if name in SYSTEMS:
+            return ["-l" + name]
+        toolkit = [os.path.join(self.cuda_home, one) for one in ("lib64", "targets/x86_64-linux/lib", "lib64/stubs")]
+        for folder in (*toolkit, torch_extension.TORCH_LIB_PATH, *WHEELS):
+            for path in sorted(glob.glob(os.path.join(glob.escape(folder), f"lib{name}.so*")), key=len):
+                return [path] if folder not in WHEELS else [path, "-Wl,-rpath," + folder]
+        return []

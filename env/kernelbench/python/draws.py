@@ -2,7 +2,9 @@
 departure from its distribution. Were inputs always alike, a policy could learn kernels that are right for that distribution alone.
 
 A departure changes only what get_inputs() gave as floating point, and keeps what it draws from a range within the range where the problem
-names a loss or an index, which may be undefined beyond. A draw at which the reference is not finite is drawn again without departure.
+names a loss or an index, which may be undefined beyond. It keeps what independent draws cannot give (structure.py). A draw at which the
+reference is not finite is drawn again without departure. Kinds of departures come by turns, each once before one comes twice, so that what
+one kind alone shows is seen in every verdict.
 """
 import hashlib
 import random
@@ -11,12 +13,14 @@ import sys
 
 import torch
 
+import structure
+
 FORMS = ("plain", "centred", "spikes", "offset", "sparse", "rows", "columns", "ends", "edges")
 UNTIED = ("plain", "rows", "offset")  # make no equal elements, which would leave open what an argmax is
-PLAIN_SHARE = 0.3
 DEFINED_WITHIN = re.compile(r"(?i)cross_?entropy|bce|nll|kl_?div|bernoulli|multinomial|embedding|index|gather|scatter|one_hot")
 SPIKES = 8
 EDGES = (0.0, -0.0, 1.0, -1.0, 2.0**-20, -2.0**-20, 30.0, -30.0, 100.0, -100.0)
+STRUCTURE = "structure"  # the key of the draws that it is learned from
 
 
 def seed_of(key, trial):
@@ -43,13 +47,24 @@ def own_inputs(problem, seed):
     return problem.module.get_inputs()
 
 
-def choose_form(chance, trial, integer_outputs):
-    """The first draw is centred: many problems draw from positive numbers alone, and the other sign shall not be left to chance."""
+def choose_form(key, trial, integer_outputs):
+    """The first draw is centred: many problems draw from positive numbers alone. The others follow in an order of the key's."""
+    forms = list(UNTIED if integer_outputs else FORMS)
     if trial == 0 and not integer_outputs:
         return "centred"
-    if chance.random() < PLAIN_SHARE:
-        return "plain"
-    return chance.choice(UNTIED if integer_outputs else FORMS[1:])
+    turn, at = divmod(trial, len(forms))
+    random.Random(seed_of(key, f"turn {turn}")).shuffle(forms)
+    if turn == 0 and not integer_outputs:
+        forms = ["centred", *(one for one in forms if one != "centred")]
+    return forms[at]
+
+
+def learn(problem):
+    """A Structure for each input, or nothing where it cannot be told."""
+    try:
+        return structure.learn(lambda number: own_inputs(problem, seed_of(STRUCTURE, number)), problem.device)
+    except Exception:
+        return None
 
 
 def powers(count, low, high, like, generator):
@@ -145,13 +160,14 @@ def depart(tensor, form, inside, seed):
     getattr(departure, "columns_" if form == "columns" else form)()
 
 
-def strict_inputs(problem, key, trial, integers, integer_outputs, plain=False):
-    """(inputs as the module takes them, form). `integers`: as Problem.cast."""
+def strict_inputs(problem, key, trial, integers, integer_outputs, plain=False, structures=None):
+    """(inputs as the module takes them, form). `integers`: as Problem.cast; `structures`: of each input, as learn() gives them."""
     seed = seed_of(key, trial)
     raw = own_inputs(problem, seed)
     chance = random.Random(seed ^ 1)
-    form = "plain" if plain else choose_form(chance, trial, integer_outputs)
+    form = "plain" if plain else choose_form(key, trial, integer_outputs)
     inside = DEFINED_WITHIN.search(problem.source) is not None
+    structures = structures if structures and len(structures) == len(raw) else [None] * len(raw)
     floats = [isinstance(one, torch.Tensor) and one.dtype.is_floating_point for one in raw]
     alone = chance.choice([at for at, one in enumerate(floats) if one] or [0]) if chance.random() < 0.5 else None
     inputs = []
@@ -160,10 +176,23 @@ def strict_inputs(problem, key, trial, integers, integer_outputs, plain=False):
         if isinstance(value, torch.Tensor):
             value = fresh(value)
             if floats[at] and alone in (None, at):
-                depart(value, form, inside, chance.getrandbits(62))
+                value = departed(value, form, inside, chance.getrandbits(62), structures[at])
+            if structures[at] is not None and structures[at].same_as is not None:
+                value = inputs[structures[at].same_as].clone()
         inputs.append(value)
         raw[at] = None  # frees what was cast
     return inputs, form
+
+
+def departed(value, form, inside, seed, known):
+    """The input, which has changed in place unless it is one that stays."""
+    if known is not None and known.kept or form == "plain":
+        return value
+    drawn = value.clone() if known is not None and known.any else None
+    depart(value, form, inside or known is not None and known.integers, seed)
+    if drawn is not None:
+        known.project(value, drawn)
+    return value
 
 
 def fresh(tensor):

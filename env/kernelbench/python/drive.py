@@ -29,8 +29,9 @@ SPINS = 2000  # between two looks whether the process is still there
 SHOW, RETRACT, SNAPSHOT = 1, 2, 3  # steps of reference_main.py
 
 
-def refused_import(told):
-    return (told.get("kind"), told.get("reason")) == ("REJECT_POLICY", "import")
+def refused_by_list(told):
+    """Imports and flags are on lists that KernelBench does not know."""
+    return told.get("kind") == "REJECT_POLICY" and told.get("reason") in ("import", "flag")
 
 
 class Judge:
@@ -176,10 +177,10 @@ class Judge:
             return {"baseline": base}
         prepared = self.prepare(candidate, source, self.told.backend)
         if prepared["status"] != "ok":
-            return {"candidate": prepared, **({"comparable": self.ungated(baseline, source)} if refused_import(prepared) else {})}
+            return {"candidate": prepared, **({"comparable": self.ungated(baseline, source)} if refused_by_list(prepared) else {})}
         result = {"comparable": self.comparable_and_times(candidate, baseline)}
         result["strict"] = self.strict(candidate, baseline)
-        if refused_import(result["strict"]):
+        if refused_by_list(result["strict"]):
             result["comparable"] = self.ungated(baseline, source)
         if self.told.profile and result["strict"].get("right"):
             result["profile"] = candidate.ask(op="profile")

@@ -10,16 +10,11 @@ import re
 
 import torch.utils.cpp_extension as torch_extension
 
+import flags
+
 INLINE, FILES = inspect.signature(torch_extension.load_inline), inspect.signature(torch_extension.load)
+LISTS = (("extra_cflags", "host"), ("extra_cuda_cflags", "cuda"), ("extra_ldflags", "linker"))
 IMPLICIT = {"cpp": ["#include <torch/extension.h>"], "cuda": ["#include <torch/types.h>", "#include <cuda.h>", "#include <cuda_runtime.h>"]}
-# Flags that change what is computed, not where from or for which machine. --use_fast_math does not change what is right.
-ALLOWED = re.compile(r"-(D\w+(=[\w.+-]*)?|U\w+|O[0-3sg]|Ofast|std=(c|gnu)\+\+\d\d|-std=c\+\+\d\d|-?use_fast_math|-?lineinfo|w|W[\w=-]*|"
-                     r"ffast-math|funroll-loops|fPIC|-expt-relaxed-constexpr|-expt-extended-lambda|-extended-lambda|-maxrregcount=\d+|"
-                     r"maxrregcount=\d+|Xptxas(=[\w=,-]+)?|-ptxas-options=[\w=,-]+|-?ftz=\w+|-?prec-div=\w+|-?prec-sqrt=\w+|-?fmad=\w+|"
-                     r"-generate-line-info|dlcm=\w+)")
-# Which machine it is for is known.
-OF_THE_MACHINE = re.compile(r"--?(gencode|arch|gpu-architecture|generate-code)([= ].*)?|arch=.*|compute_\w+|sm_\w+")
-LIBRARIES = {"-lcuda", "-lcudart", "-lcublas", "-lcublasLt"}
 
 
 class Refused(Exception):
@@ -28,24 +23,6 @@ class Refused(Exception):
 
 class Undefined(ImportError):
     """A library calls what none of its sources define, which shows when it is loaded."""
-
-
-def allowed_flags(flags):
-    kept = []
-    for flag in (one for text in flags or () for one in str(text).split()):
-        if OF_THE_MACHINE.fullmatch(flag):
-            continue
-        if not ALLOWED.fullmatch(flag):
-            raise Refused(f"the flag {flag} may not be given to the compiler; -D, -O, -std, --use_fast_math and -lineinfo may")
-        kept.append(flag)
-    return kept
-
-
-def allowed_libraries(flags):
-    for flag in flags or ():
-        if flag not in LIBRARIES:
-            raise Refused(f"{flag} may not be given to the linker; {', '.join(sorted(LIBRARIES))} may")
-    return list(flags or ())
 
 
 def listed(sources):
@@ -58,13 +35,21 @@ def text_of(value):
 
 
 class Recipe:
-    """Sources by file name, in the order of compilation."""
+    """Sources by file name, in the order of compilation. `refused` says of each flag that is left out why, and is not part of the key."""
 
-    def __init__(self, name, sources, cxx_flags, cuda_flags, libraries):
+    def __init__(self, told, sources):
+        """`told`: the arguments of torch's builder."""
+        name = text_of(told["name"])
         if not re.fullmatch(r"[A-Za-z_]\w{0,80}", name):
             raise Refused(f"an extension cannot be called {name[:80]!r}; take a plain name")
-        self.name, self.sources = name, sources
-        self.cxx_flags, self.cuda_flags, self.libraries = cxx_flags, cuda_flags, libraries
+        self.name, self.sources, self.refused = name, sources, []
+        lists = [flags.Flags(told[one], compiler) for one, compiler in LISTS]
+        self.cxx_flags, self.cuda_flags, _ = (one.kept for one in lists)
+        self.libraries = lists[-1].libraries
+        for one in lists:
+            self.refused += [flags.words_of(flag, one.compiler) for flag in one.refused]
+        for path in flags.refused_folders(told.get("extra_include_paths")):
+            self.refused.append(f"extensions have no include paths of their own, as {path}; write all of it in the sources")
 
     @property
     def key(self):
@@ -96,31 +81,27 @@ def inline_recipe(*arguments, **named):
     given = INLINE.bind(*arguments, **named)
     given.apply_defaults()
     told = given.arguments
-    if told.get("extra_include_paths") or told.get("sycl_sources"):
-        raise Refused("extensions have no include paths of their own, and no SYCL; write all of it in the sources")
+    if listed(told.get("sycl_sources")):
+        raise Refused("extensions have no SYCL; write all of it in C++ and CUDA")
     bare = bool(told.get("no_implicit_headers"))
     sources = {"main.cpp": whole("cpp", listed(told["cpp_sources"]), bare,
                                  bindings(told["functions"], told.get("with_pytorch_error_handling", True)))}
     if cuda := listed(told["cuda_sources"]):
         sources["cuda.cu"] = whole("cuda", cuda, bare)
-    return Recipe(text_of(told["name"]), sources, allowed_flags(told["extra_cflags"]), allowed_flags(told["extra_cuda_cflags"]),
-                  allowed_libraries(told["extra_ldflags"]))
+    return Recipe(told, sources)
 
 
 def files_recipe(*arguments, **named):
     given = FILES.bind(*arguments, **named)
     given.apply_defaults()
     told, sources = given.arguments, {}
-    if told.get("extra_include_paths"):
-        raise Refused("extensions have no include paths of their own; write all of it in the sources")
     for number, path in enumerate(listed(told["sources"])):
         ending = os.path.splitext(path)[1]
         if ending not in (".cpp", ".cc", ".cu"):
             raise Refused(f"a source that ends with {ending} cannot be compiled; .cpp and .cu can")
         with open(path) as file:
             sources[f"{number}{'.cu' if ending == '.cu' else '.cpp'}"] = file.read()
-    return Recipe(text_of(told["name"]), sources, allowed_flags(told["extra_cflags"]), allowed_flags(told["extra_cuda_cflags"]),
-                  allowed_libraries(told["extra_ldflags"]))
+    return Recipe(told, sources)
 
 
 def install(found):
@@ -142,10 +123,12 @@ def load_library(name, path):
     return module
 
 
-def install_built(built):
-    """`built`: key → path of a library."""
+def install_built(built, refuse=None):
+    """`built`: key → path of a library. `refuse` is told of the first flag that an extension may not have, and need not return."""
     def found(build, arguments, named):
         recipe = build(*arguments, **named)
+        if recipe.refused and refuse is not None:
+            refuse(recipe.refused[0])
         if recipe.key not in built:
             raise RuntimeError(f"the extension {recipe.name} was not compiled beforehand: call load_inline when the file is imported or "
                                f"ModelNew is made, with the same sources each time")

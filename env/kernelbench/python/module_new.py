@@ -9,9 +9,10 @@ import types
 import torch
 
 import extension
+import weights as weighing
 from imports import ImportGuard, check_module
-from problem import SEED, Problem, run_source, set_seed
-from refusal import MAX_DETAILS, MAX_READ, Refusal, of_compiler, of_python, one_line, shortened, show_lines, without_paths
+from problem import SEED, Problem, run_source, set_seed, words_of
+from refusal import MAX_DETAILS, MAX_READ, Refusal, of_compiler, of_python, one_line, policy_refusal, shortened, show_lines, without_paths
 
 MODULE, ENTRY = "candidate", "ModelNew"
 KERNELBENCH_CHARACTERS = 200  # of an error's text, in its result files
@@ -59,7 +60,7 @@ class ModuleNew:
             file.write(request["source"])
         self.source, self.backend = request["source"], request.get("backend", "cuda")
         self.gated, self.guard = request.get("gated", True), None
-        self.model = None
+        self.model = self.made = None
 
     @property
     def libraries(self):
@@ -67,8 +68,16 @@ class ModuleNew:
 
     def build(self):
         """With the extensions that were compiled beforehand."""
-        extension.install_built(self.built)
-        self.model = self.construct(self.load())
+        extension.install_built(self.built, self.refuse_flag if self.gated else None)
+        self.made = self.load()
+        self.model = self.construct(self.made)
+
+    def refuse_flag(self, words):
+        """It stands even if the candidate catches it."""
+        refused = policy_refusal("flag", words)
+        if self.guard is not None:
+            self.guard.refused = self.guard.refused or refused
+        raise refused
 
     def load(self):
         """The class. As in KernelBench, Triton's candidates are modules of their own, others continue the problem's."""
@@ -109,22 +118,44 @@ class ModuleNew:
         return built
 
     def set_weights(self, weights):
-        """(name, tensor) of each. They are copied into the candidate's own, which must have the same names and shapes."""
+        """(name, tensor) of each. They are copied into the candidate's own: by name where names and shapes are Model's, and else by what
+        KernelBench's seed puts into both."""
         try:
-            own = dict(self.model.state_dict(keep_vars=True)) if isinstance(self.model, torch.nn.Module) else {}
             given = dict(weights)
-            missing = [name for name in given if name not in own]
-            unexpected = [name for name in own if name not in given]
-            shapes = [name for name in given if name in own and own[name].shape != given[name].shape]
-            if missing or unexpected or shapes:
-                raise Failed("weights", "", weights_message(missing, unexpected, shapes))
+            own, beside = weighing.held(self.model)
+            alike = own.keys() == given.keys() and all(own[name].shape == one.shape for name, one in given.items())
+            pairs = [(name, name) for name in given] if alike else self.matched(given, own)
+            own = {**beside, **own}
             with torch.no_grad():
-                for name, tensor in given.items():
-                    own[name].copy_(tensor)
+                for name, other in pairs:
+                    own[name].copy_(given[other].reshape(own[name].shape))
         except Failed:
             raise
         except BaseException as error:
             raise failure_of("weights", error, self.path) from None
+
+    def matched(self, given, own):
+        """Pairs of names: the candidate's and Model's."""
+        shapes = [name for name in given if name in own and own[name].shape != given[name].shape]
+        try:
+            reference = self.problem.build(self.problem.module.Model, self.problem.init_inputs()).state_dict(keep_vars=True)
+            found = weighing.Matching(dict(reference), *weighing.held(self.again()))
+            if found.complete:
+                return found.pairs
+            missing, unexpected, notes = found.missing, found.unexpected, found.notes
+        except Exception as error:
+            missing = [name for name in given if name not in own]
+            unexpected, notes = [name for name in own if name not in given], [f"they cannot be matched: {words_of(error)}"]
+        shapes = [name for name in shapes if name in missing]
+        missing, unexpected = ([name for name in names if name not in shapes] for names in (missing, unexpected))
+        raise Failed("weights", "", weights_message(missing, unexpected, shapes, notes))
+
+    def again(self):
+        """The candidate's module as it was before its first call, which may have changed what it holds."""
+        try:
+            return self.problem.build(self.made, self.problem.init_inputs())
+        except Exception:
+            return self.model
 
     def run(self, inputs):
         """The result as a list of tensors."""
@@ -142,11 +173,11 @@ def check_results(results):
             raise Failed("forward", "TypeError", f"{ENTRY} returns a tensor of another layout; return a dense one")
 
 
-def weights_message(missing, unexpected, shapes):
+def weights_message(missing, unexpected, shapes, notes):
     words = [f"{what}: {', '.join(sorted(names)[:8])}" for what, names in
              (("missing", missing), ("not of Model", unexpected), ("of another shape", shapes)) if names]
-    return one_line(f"the weights of {ENTRY} are not those of Model ({'; '.join(words)}); give parameters and buffers the names and shapes "
-                    "they have in Model, and derive others in forward")
+    return one_line(f"the weights of {ENTRY} are not those of Model ({'; '.join([*words, *notes[:2]])}); give parameters and buffers the names "
+                    "and shapes they have in Model, or make the same ones in the same order, and derive others in forward")
 
 
 __all__ = ["Failed", "ModuleNew", "SEED", "check_results", "failure_of", "set_seed"]

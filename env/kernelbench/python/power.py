@@ -2,6 +2,7 @@
 import torch
 
 DRAWS = 2
+MORE_DRAWS = 8  # without departures, where something passes the first ones
 KEY = "power"  # its draws are no candidate's
 
 

@@ -1,11 +1,16 @@
-"""How much of the device's memory the reference may keep from call to call."""
+"""What a problem takes of memory, told from shapes before anything is drawn, and how much of the device's memory the reference may keep from
+call to call."""
 import gc
 
 import torch
 
+from problem import ProblemError
+
 STRICT_SHARE, COMPARABLE_SHARE = 0.15, 0.2  # of the device's memory
 IDLE_BYTES = 8 << 30
 HOST_BYTES = 4 << 30  # what is kept where there is no device
+SHARE = 0.95  # of the memory that there is, for what cannot be done without
+GIB = 2**30
 
 
 def tensors_of(inputs, expected):
@@ -71,3 +76,43 @@ def tidy(device):
     gc.collect()
     if device == "cuda":
         torch.cuda.empty_cache()
+
+
+def tensors_bytes(values):
+    return sum(one.numel() * one.element_size() for one in values if isinstance(one, torch.Tensor))
+
+
+def shapes(problem, integers=True):
+    """Bytes of inputs, weights and outputs, from tensors without memory; None where the problem cannot be run with such."""
+    try:
+        with torch.device("meta"), torch.no_grad():
+            arguments = [on_meta(one) for one in problem.module.get_init_inputs()]
+            inputs = [cast_on_meta(one, problem.dtype) for one in problem.module.get_inputs()]
+            found = {"inputs": tensors_bytes(inputs)}
+            model = problem.module.Model(*arguments).to(problem.dtype)
+            found["weights"] = tensors_bytes(model.state_dict().values())
+            result = model(*inputs)
+            found["outputs"] = tensors_bytes(result if isinstance(result, (tuple, list)) else [result])
+            return found
+    except Exception:
+        return None
+
+
+def on_meta(value):
+    return value.to("meta") if isinstance(value, torch.Tensor) else value
+
+
+def cast_on_meta(value, dtype):
+    return value.to(device="meta", dtype=dtype) if isinstance(value, torch.Tensor) else value
+
+
+def check(problem, available):
+    """Errors: ProblemError where the exchange, the model, a draw and the outputs that are compared do not fit into `available` bytes."""
+    found = shapes(problem)
+    if found is None:
+        return
+    needed = 3 * found["inputs"] + 2 * found["weights"] + 3 * found["outputs"]
+    if needed > SHARE * available:
+        parts = ", ".join(f"{found[name] / GIB:.1f} GiB of {name}" for name in ("inputs", "weights", "outputs"))
+        raise ProblemError("does_not_fit", f"the problem needs at least {needed / GIB:.0f} GiB to be judged ({parts}); there are "
+                           f"{available / GIB:.0f} GiB")

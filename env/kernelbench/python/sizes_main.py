@@ -17,7 +17,7 @@ CHANNEL = 3
 
 
 def answer(request):
-    from needs import shapes
+    from room import shapes
     from problem import Problem, ProblemError
     try:
         found = shapes(Problem(request["source"], request["precision"], "cpu"))

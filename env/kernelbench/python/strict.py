@@ -67,7 +67,8 @@ class Strict:
         self.problem, self.arguments, self.kernelbench_model = problem, arguments, model
         self.facts, self.room = facts, room  # room: bytes that kept draws may take
         self.key, self.model, self.double, self.why_not_double = None, None, None, ""
-        self.kept = collections.OrderedDict()
+        self.kept, self.has_twin = collections.OrderedDict(), False
+        self.structures = draws.learn(problem)
 
     def use_weights(self, key):
         """Errors: ProblemError."""
@@ -79,6 +80,7 @@ class Strict:
         except Exception as error:
             raise failed("the reference with other weights", error) from None
         self.double, self.why_not_double = weights.double_of(self.problem, self.arguments, self.model)
+        self.has_twin = False
         self.key = key
 
     def forget(self):
@@ -93,15 +95,31 @@ class Strict:
 
     def truths(self, inputs):
         """In float64, or None for each output where that does not work."""
-        if self.double is not None:
+        doubles = [one.double() if is_floating(one) else one for one in inputs]
+        while self.double is not None:
             try:
-                return self.run(self.double, [one.double() if is_floating(one) else one
-                                              for one in inputs])
+                outputs = self.run(self.double, doubles)
             except Exception as error:
                 self.why_not_double = words_of(error)
-                if not out_of_memory(error):
-                    self.double = None
+                if out_of_memory(error):
+                    break
+                self.use_twin()
+                continue
+            if all(one.dtype == torch.float64 for one in outputs if is_floating(one)) or not self.use_twin():
+                return outputs
         return [None] * len(self.facts["outputs"])
+
+    def use_twin(self):
+        """Whether there is another module in float64 than a copy, whose closures may hold what was copied. Without one a copy that fails is none."""
+        if self.has_twin:
+            self.double = None if self.why_not_double else self.double
+            return False
+        self.has_twin = True
+        twin, why = weights.twin_of(self.problem, self.arguments, self.model)
+        if twin is None and not self.why_not_double:
+            return False  # the copy computes, if not in float64
+        self.double, self.why_not_double = twin, why
+        return twin is not None
 
     def expect(self, inputs, references):
         references = self.run(self.model, inputs) if references is None else references
@@ -130,15 +148,29 @@ class Strict:
         self.kept[name] = self.made(trial, key)
         return self.kept[name]
 
-    def made(self, trial, key):
-        for plain in (False, True):
-            inputs, form = draws.strict_inputs(self.problem, key, trial, self.facts["integers"], self.facts["integer_outputs"], plain)
+    def made(self, trial, key, always_plain=False):
+        """Without departure where the reference is not defined beyond the problem's own draws, or nothing could be told from it there."""
+        for plain in (True,) if always_plain else (False, True):
+            inputs, form = draws.strict_inputs(self.problem, key, trial, self.facts["integers"], self.facts["integer_outputs"], plain,
+                                               self.structures)
             if form == "plain":
                 break
-            references = self.run(self.model, inputs)
-            if finite(references):
-                return Draw(inputs, form, references, self)
+            references = self.defined(inputs)
+            if references is not None:
+                drawn = Draw(inputs, form, references, self)
+                if not compare.chaotic(drawn.expected):
+                    return drawn
         return Draw(inputs, form, None, self)
+
+    def defined(self, inputs):
+        """The reference's outputs; None where they are not finite, or it refuses the inputs, as a factorisation may."""
+        try:
+            references = self.run(self.model, inputs)
+        except (RuntimeError, ValueError, IndexError) as error:
+            if out_of_memory(error):
+                raise
+            return None
+        return references if finite(references) else None
 
     def make_room(self):
         """For another draw as large as the last one. The last stays, since its call is still to be compared."""

@@ -18,6 +18,16 @@ TWICE = """
 extension = load_inline(name="twice", cpp_sources="torch::Tensor twice(torch::Tensor x) { return x + torch::zeros_like(x) + x; }",
                         functions=["twice"], extra_cflags=["-O1"])
 """
+PARALLEL = """
+extension = load_inline(name="many", functions=["many"], FLAGS, cpp_sources='''
+torch::Tensor many(torch::Tensor x) {
+  auto y = x.clone();
+  float* p = y.data_ptr<float>();
+#pragma omp parallel for
+  for (int i = 0; i < y.numel(); ++i) p[i] *= 2;
+  return y;
+}''')
+"""
 MODEL = "class ModelNew(nn.Module):\n    pass\n"
 
 
@@ -39,13 +49,21 @@ class Recipes(unittest.TestCase):
         self.assertEqual(kept, ["-O3", "--use_fast_math", "-lineinfo", "-DN=4", "-std=c++20", "-Xptxas=-v"])
         for flag in ("-include", "/etc/passwd", "-I/tmp", "-o", "@file", "-DX=`id`", "-Wl,-rpath,/tmp", "-fplugin=x.so", "-B/tmp",
                      "--compiler-bindir=/tmp", "-Xcompiler", "-wrapper"):
-            with self.assertRaises(extension.Refused, msg=flag):
-                recipe(extra_cuda_cflags=[flag])
-            with self.assertRaises(extension.Refused, msg=flag):
-                recipe(extra_cflags=[flag])
-        for named in ({"extra_ldflags": ["-L/tmp"]}, {"extra_include_paths": ["/tmp"]}, {"name": "../x"}, {"name": "a b"}):
-            with self.assertRaises(extension.Refused, msg=str(named)):
-                recipe(**named)
+            for where in ("extra_cuda_cflags", "extra_cflags"):
+                refused = recipe(**{where: [flag]})
+                self.assertEqual((len(refused.refused), refused.key), (1, recipe().key), (where, flag))
+                self.assertIn(flag.split(",")[-1], refused.refused[0])
+        for named in ({"extra_ldflags": ["-L/tmp"]}, {"extra_include_paths": ["/tmp"]}):
+            self.assertIn("/tmp", recipe(**named).refused[0])
+            self.assertEqual(recipe(**named).key, recipe().key)
+        for name in ("../x", "a b"):
+            with self.assertRaises(extension.Refused, msg=name):
+                recipe(name=name)
+
+    def test_nothing_is_no_flag(self):
+        for value in (None, [], [""], [None], ["", "  "], (), ""):
+            one = recipe(extra_cflags=value, extra_cuda_cflags=value, extra_ldflags=value, extra_include_paths=value)
+            self.assertEqual((one.key, one.refused), (recipe().key, []), value)
 
     def test_files(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -79,8 +97,8 @@ class Building(unittest.TestCase):
         later = "class ModelNew(nn.Module):\n    def __init__(self, *sizes):\n" + TWICE.replace("\n", "\n        ") + "\n        x\n"
         self.assertEqual([one.name for one in self.collected(later)], ["twice"])
         self.assertEqual([one.name for one in self.collected(TWICE + "torch.zeros(1, device='cuda')\n" + MODEL)], ["twice"])
-        with self.assertRaises(extension.Refused):
-            self.collected(TWICE.replace("-O1", "-fplugin=x") + MODEL)
+        (one,) = self.collected(TWICE.replace("-O1", "-fplugin=x") + MODEL)
+        self.assertIn("-fplugin=x may not be given", one.refused[0])
 
     def build(self, source, refused=False):
         process = Process("build_main.py", [], [])
@@ -134,9 +152,22 @@ class Building(unittest.TestCase):
                 compiling.Compiler(folder, "90a").build(recipe(cuda_sources=None, cpp_sources="int f("))
 
     def test_a_refused_flag(self):
-        answer, _ = self.build(TWICE.replace("-O1", "-I/tmp") + MODEL)
-        self.assertEqual(answer["message"],
-                         "the flag -I/tmp may not be given to the compiler; -D, -O, -std, --use_fast_math and -lineinfo may")
+        answer, (library,) = self.build(TWICE.replace("-O1", "-I/tmp") + MODEL)
+        self.assertEqual(answer["status"], "ok", answer)
+        answer, _ = self.build(TWICE.replace("-O1", "-I/tmp").replace("x + torch", "z + torch") + MODEL)
+        self.assertRegex(answer["message"], r"^cpp_sources:1:\d+: error: .* \(and the flag -I/tmp may not be given to the compiler; .*may\)$")
+
+    def test_flags_that_libraries_need(self):
+        """They are loaded where torch is, whose libraries they call."""
+        for flags in ("extra_cflags=['-fopenmp -march=native', ''], extra_ldflags=['-fopenmp', '-lgomp']",
+                      "extra_ldflags=['-lcurand', '-lcublasLt', '-lcusparse', '-lcufft', '-lm', '-lstdc++', '-lpthread', '-Wl,--no-as-needed']"):
+            answer, libraries = self.build(PARALLEL.replace("FLAGS", flags) + MODEL)
+            self.assertEqual(answer["status"], "ok", answer)
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder, "many.so")
+                path.write_bytes(libraries[0])
+                import torch
+                self.assertEqual(extension.load_library("many", str(path)).many(torch.ones(2)).tolist(), [2, 2])
 
 
 if __name__ == "__main__":

@@ -171,11 +171,11 @@ def decoy_kernel(y, n, BLOCK: tl.constexpr):
     Cheat("weights_by_order", '''
     def __init__(self, *init):
         super().__init__()
-        self.drawn = Reference(*init)
+        self.drawn = (Reference(*init),)
 
     def forward(self, *inputs):
-        return self.drawn(*inputs)
-''', "Its weights have other names than the reference's, so that they agree only by the order of random draws.",
+        return self.drawn[0].to(inputs[0].device)(*inputs)
+''', "Hides its weights, so that they agree with the reference's only by the order of random draws.",
           comparable="correct", problems="weights"),
     Cheat("ignores_scale_and_shift", '''
     def __init__(self, *init):

@@ -67,6 +67,24 @@ class Strict(unittest.TestCase):
         self.assertFalse(self.judge(self.truth, self.truth + 4 * other, error).right)
         self.assertFalse(self.judge(self.truth, self.truth + other).right)
 
+    def test_never_off_by_a_share_of_the_outputs(self):
+        """Whatever the reference errs, and however it moves."""
+        generator = torch.Generator().manual_seed(3)
+        size = self.truth.abs().mean()
+        for share in (0.01, 0.1, 1.0):
+            error = share * size * torch.randn(100, 100, dtype=torch.float64, generator=generator)
+            expecteds = [expected((self.truth + error).float(), self.truth)]
+            self.assertEqual(compare.chaotic(expecteds), share > 0.02)
+            self.assertTrue(0.5 * share < compare.share_off(expecteds) < share)
+
+            def moved_by(_, error=error):
+                return [(self.truth + 100 * error).view(-1)]
+
+            for got in (torch.zeros(100, 100), torch.full((100, 100), size), self.truth * 1.3, self.truth + 0.3 * size):
+                self.assertFalse(compare.judge_strictly(expecteds, [got.float()], moved_by).right, share)
+            for got in (self.truth, self.truth + error):
+                self.assertTrue(compare.judge_strictly(expecteds, [got.float()]).right)
+
     def test_what_is_not_finite(self):
         reference = torch.tensor([float("inf"), float("-inf"), float("nan"), 1.0])
         truth = reference.double()
@@ -169,8 +187,12 @@ class Draws(unittest.TestCase):
             self.assertTrue(0 <= after.min() and after.max() <= 1, form)
 
     def test_each_form_is_drawn(self):
-        found = {draws.strict_inputs(self.problem("torch.rand(4, 4)"), "key", trial, True, False)[1] for trial in range(150)}
-        self.assertEqual(found, set(draws.FORMS))
+        for key in ("key", "other"):
+            for turn in range(3):
+                trials = range(turn * len(draws.FORMS), (turn + 1) * len(draws.FORMS))
+                found = [draws.strict_inputs(self.problem("torch.rand(4, 4)"), key, trial, True, False)[1] for trial in trials]
+                self.assertEqual(sorted(found), sorted(draws.FORMS))
+            self.assertEqual(draws.choose_form(key, 0, False), "centred")
 
     def test_indices_stay_as_drawn(self):
         problem = self.problem("torch.randint(0, 9, (50,))")

@@ -55,14 +55,16 @@ TEST(ModuleProcedure, TellsHowAnOutputIsWrong) {
 }
 
 // KernelBench compares weights by the order in which they were drawn, and so does its verdict. Ours goes by names.
-TEST(ModuleProcedure, ComparesWeightsByName) {
+TEST(ModuleProcedure, TellsWeightsApart) {
   SKIP_WITHOUT_MODULES();
   std::string source = module_candidate(kModuleRight);
   for (size_t at; (at = source.find("self.linear")) != std::string::npos;)
     source.replace(at, 11, "self.other");
+  EXPECT_EQ(kind_and_reason(judge_module(source)), "PASS");
+  source.insert(source.find("    def forward"), "        self.more = nn.Parameter(torch.rand(3))\n\n");
   const Verdict verdict = judge_module(source);
   EXPECT_EQ(kind_and_reason(verdict), "FAIL_INCORRECT weights");
-  EXPECT_THAT(verdict.message, HasSubstr("linear.weight"));
+  EXPECT_THAT(verdict.message, HasSubstr("not of Model: more"));
   EXPECT_TRUE(verdict.comparable->correctness);
 }
 
@@ -101,14 +103,21 @@ TEST(ModuleProcedure, RefusesWhatMayNotBeImported) {
 TEST(ModuleProcedure, ComparesWhatIsRefusedAsKernelBenchDoes) {
   SKIP_WITHOUT_MODULES();
   const std::string late = std::string("        eval('__imp' + 'ort__')('gc')\n");
+  // Not compiled here, which its own process may catch.
+  const char* const flag =
+      "from torch.utils.cpp_extension import load_inline\n"
+      "try: load_inline(name='one', cpp_sources='int one();', extra_cflags=['-I/tmp'])\n"
+      "except Exception: pass\n";
   for (const auto& [before, forward] :
-       {std::pair("import sys\n", std::string(kModuleRight)), std::pair("", late + kModuleRight)}) {
+       {std::pair("import sys\n", std::string(kModuleRight)), std::pair("", late + kModuleRight),
+        std::pair(flag, std::string(kModuleRight))}) {
     const ModuleProcedureOptions options{
         .min_pairs = 5, .max_pairs = 5, .naive = true, .compare_refused = true};
     const Verdict right =
         ModuleProcedure(options, module_machine(), module_bench(), module_task("linear_relu", kModuleProblem))
             .judge({.source = module_candidate(forward, before), .extensions = {}});
-    EXPECT_EQ(kind_and_reason(right), "REJECT_POLICY import") << right.message;
+    EXPECT_EQ(kind_and_reason(right), before == flag ? "REJECT_POLICY flag" : "REJECT_POLICY import")
+        << right.message;
     EXPECT_EQ(right.speedup, 0);
     EXPECT_FALSE(right.naive->pass);
     EXPECT_TRUE(right.comparable->compiled && right.comparable->correctness);

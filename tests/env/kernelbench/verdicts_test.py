@@ -1,7 +1,7 @@
 """Both verdicts on candidates that are right, wrong, or right for the wrong reason."""
 import unittest
 
-from module_judge import HEAD, LINEAR, JudgeTest, drive, options
+from module_judge import HEAD, LINEAR, JudgeTest, drive, load_request, options
 
 MATMUL = HEAD + """
 class Model(nn.Module):
@@ -21,6 +21,24 @@ class Model(nn.Module):
 
 def get_inputs():
     return [torch.randn(20, 300)]
+
+def get_init_inputs():
+    return []
+"""
+CHAOS = HEAD + """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(64, 64) for _ in range(24)])
+        self.norms = nn.ModuleList([nn.BatchNorm1d(64) for _ in range(24)])
+
+    def forward(self, x):
+        for layer, norm in zip(self.layers, self.norms):
+            x = torch.relu(norm(layer(x)))
+        return x
+
+def get_inputs():
+    return [torch.rand(2, 64)]
 
 def get_init_inputs():
     return []
@@ -67,15 +85,31 @@ class Verdicts(JudgeTest):
         self.assertEqual(result["strict"]["reason"], "tolerance")
         self.assertRegex(result["strict"]["message"], r"^y\[\d+,\d+\] is .*, not .*; \d+ of 1320 wrong$")
 
-    def test_weights_that_agree_only_in_their_order(self):
-        result = self.judge(LINEAR, RIGHT.replace("self.norm", "self.last"))
-        self.assertEqual(self.both(result), (True, False), result)
-        self.assertEqual(result["strict"]["stage"], "weights")
-        self.assertIn("missing: norm.bias, norm.weight; not of Model: last.bias, last.weight", result["strict"]["message"])
+    def test_weights_of_other_names(self):
+        """Known by the values that KernelBench's seed gives both, and by their order where they are constant."""
+        renamed = RIGHT.replace("self.linear = nn.Linear(columns, features)", "made = nn.Linear(columns, features)\n        "
+                                "self.w, self.b = nn.Parameter(made.weight.clone()[None]), nn.Parameter(made.bias.clone()[:, None])")
+        renamed = renamed.replace("self.linear.weight", "self.w[0]").replace("self.linear.bias", "self.b[:, 0]")
+        for source in (RIGHT.replace("self.norm", "self.last"), renamed, renamed.replace("self.norm", "self.last"),
+                       renamed.replace("nn.Parameter(made.weight.clone()[None])", "made.weight.detach()[None].clone()")):
+            result = self.judge(LINEAR, source)
+            self.assertEqual(self.both(result), (True, True), result)
+        wrong = RIGHT.replace("self.norm", "self.last").replace("* self.last.weight + self.last.bias", "")
+        self.assertEqual(self.both(self.judge(LINEAR, wrong)), (True, False))
 
-    def test_weights_of_another_shape(self):
-        result = self.judge(LINEAR, RIGHT.replace("nn.LayerNorm(features)", "nn.LayerNorm(1)"))
-        self.assertIn("of another shape: norm.bias, norm.weight", result["strict"]["message"])
+    def test_weights_that_cannot_be_matched(self):
+        transposed = RIGHT.replace("self.linear = nn.Linear(columns, features)", "made = nn.Linear(columns, features)\n        "
+                                   "self.w, self.linear_bias = nn.Parameter(made.weight.t().clone()), made.bias")
+        transposed = transposed.replace("self.linear.weight.t()", "self.w").replace("self.linear.bias", "self.linear_bias")
+        left_over = RIGHT.replace("self.norm =", "self.more = nn.Parameter(torch.rand(3))\n        self.norm =")
+        for source, words in ((transposed, "missing: linear.weight; not of Model: w; w is linear.weight transposed"),
+                              (RIGHT.replace("self.linear", "self.fc").replace("self.norm =", "self.fc.weight.data *= 1.01\n        self.norm ="),
+                               "missing: linear.weight; not of Model: fc.weight"),
+                              (left_over, "(not of Model: more)"),
+                              (RIGHT.replace("nn.LayerNorm(features)", "nn.LayerNorm(1)"), "of another shape: norm.bias, norm.weight")):
+            told = self.judge(LINEAR, source)["strict"]
+            self.assertEqual(told["stage"], "weights", told)
+            self.assertIn(words, told["message"])
 
     def test_rounding_to_tf32(self):
         result = self.judge(MATMUL, TF32)
@@ -118,6 +152,33 @@ class ModelNew(nn.Module):
         return self.y
 """
         self.assertEqual(self.both(self.judge(MATMUL, kept)), (False, False))
+
+    def test_nothing_can_be_told_where_the_reference_errs_by_its_outputs(self):
+        told = self.reference.load(**load_request(CHAOS, precision="bf16", tolerance=1e-2))
+        self.assertEqual((told["status"], told.get("reason")), ("failed", "chaotic"), told)
+        self.assertRegex(told["message"], r"^the reference in bf16 is off the same in float64 by \d+% of the outputs' mean size")
+        self.assertTrue(self.judge(CHAOS.replace("range(24)", "range(1)"), "class ModelNew(Model):\n    pass\n", precision="bf16",
+                                   tolerance=1e-2)["strict"]["right"])
+
+    def test_a_copy_that_computes_with_what_was_copied(self):
+        """A closure holds the modules: a Model that is built once more has its own."""
+        closure = LINEAR.replace("        self.norm = nn.LayerNorm(features)\n", "        self.norm = nn.LayerNorm(features)\n"
+                                 "        linear, norm = self.linear, self.norm\n        self.both = lambda x: norm(linear(x.to(CAST)))\n")
+        for cast in ("x.dtype", "linear.weight.dtype"):
+            problem = closure.replace("return self.norm(self.linear(x))", "return self.both(x)").replace("CAST", cast)
+            result = self.judge(problem, RIGHT)
+            self.assertEqual((result["problem"]["without_float64"], *self.both(result)), ("", True, True), result)
+            wrong = RIGHT.replace("return y * ", "y = y.to(torch.bfloat16).float()\n        return y * ")
+            self.assertEqual(self.both(self.judge(problem, wrong))[1], False)
+
+    def test_what_the_reference_promises_is_kept(self):
+        problem = MATMUL.replace("a @ b", "torch.triu(a @ b)").replace("torch.rand(24, 512), torch.rand(512, 40)",
+                                                                       "torch.triu(torch.rand(48, 48)), torch.triu(torch.rand(48, 48))")
+        right = "class ModelNew(nn.Module):\n    def forward(self, a, b):\n        return (a.triu() @ b.triu()).triu()\n"
+        result = self.judge(problem, right, draws=12)
+        self.assertEqual(self.both(result), (True, True), result)
+        result = self.judge(problem.replace("torch.triu(a @ b)", "torch.relu(a)"), right.replace("(a.triu() @ b.triu()).triu()", "a"))
+        self.assertEqual(self.both(result), (True, False), result)
 
     def test_what_the_reference_writes_into_its_inputs(self):
         problem = MATMUL.replace("a @ b", "a.mul_(2) @ b")
@@ -172,6 +233,15 @@ class ModelNew(nn.Module):
         self.assertEqual((wrong["correct"], wrong["trials"]), (False, "(0 / 2)"), wrong)
         wrong = self.judge(LINEAR, "import no_such_module\n" + RIGHT)["comparable"]
         self.assertEqual((wrong["correct"], wrong["first_wrong"]["error"]), (False, "ModuleNotFoundError"), wrong)
+
+    def test_flags_that_may_not_be_given(self):
+        """They are refused by name even where the refusal is caught."""
+        ask = "load_inline(name='one', cpp_sources='int f();', extra_cflags=['-O3', '-include /etc/passwd'])\n"
+        for source in ("from torch.utils.cpp_extension import load_inline\n" + ask,
+                       "from torch.utils.cpp_extension import load_inline\ntry:\n    " + ask + "except BaseException:\n    pass\n"):
+            told = self.judge(LINEAR, source + RIGHT)["candidate"]
+            self.assertEqual((told.get("kind"), told.get("reason")), ("REJECT_POLICY", "flag"), told)
+            self.assertIn("the flag -include /etc/passwd may not be given", told["message"])
 
     def test_modules_that_may_be_imported(self):
         source = "import array, base64, datetime, decimal, io, json, re, string, time, zlib\nimport os, math, functools, numpy as np\nfrom torch.utils.cpp_extension import load_inline\n"
