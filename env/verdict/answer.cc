@@ -25,7 +25,7 @@ bool may_be_in(const Language& language, const CodeBlock& block) {
   return !is_known_fence_word(block.word);
 }
 
-// The number of the block that is the answer, or that of none.
+// The number of the block that is the answer: one that defines the entry point where there is one, else the last.
 size_t choose(std::string_view text, const std::vector<CodeBlock>& blocks, const Language* language) {
   if (language == nullptr) return blocks.size() - 1;
   size_t of_another = blocks.size();
