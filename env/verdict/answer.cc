@@ -25,16 +25,21 @@ bool may_be_in(const Language& language, const CodeBlock& block) {
   return !is_known_fence_word(block.word);
 }
 
-// The number of the block that is the answer: one that defines the entry point where there is one, else the last.
-size_t choose(std::string_view text, const std::vector<CodeBlock>& blocks, const Language* language) {
-  if (language == nullptr) return blocks.size() - 1;
-  size_t of_another = blocks.size();
+struct Choice {
+  size_t number = 0;
+  bool defines = false;  // the entry point
+};
+
+// The block that is the answer: one that defines the entry point where there is one, else the last.
+Choice choose(std::string_view text, const std::vector<CodeBlock>& blocks, const Language* language) {
+  Choice choice{blocks.size() - 1, false};
+  if (language == nullptr) return choice;
   for (size_t i = blocks.size(); i-- > 0;) {
     if (!defines(inner_text(text, blocks[i]), *language)) continue;
-    if (may_be_in(*language, blocks[i])) return i;
-    if (of_another == blocks.size()) of_another = i;
+    if (may_be_in(*language, blocks[i])) return {i, true};
+    if (!choice.defines) choice = {i, true};
   }
-  return of_another < blocks.size() ? of_another : blocks.size() - 1;
+  return choice;
 }
 
 Answer refused(const char* reason) {
@@ -54,9 +59,8 @@ Answer extract_code(std::string_view text, const std::string& name, bool inside_
   std::erase_if(found.blocks, [&](const CodeBlock& block) { return is_blank(inner_text(text, block)); });
   const bool last_is_empty = is_blank(inner_text(text, last));
   if (found.blocks.empty()) return refused(last.closed ? "empty_code_block" : "unclosed_code_block");
-  const size_t number = choose(text, found.blocks, language);
+  const auto [number, defined] = choose(text, found.blocks, language);
   const CodeBlock& block = found.blocks[number];
-  const bool defined = language != nullptr && defines(inner_text(text, block), *language);
   // What begins behind it and has no code is nothing, unless the answer may have gone on there.
   if (!defined && (!last.closed || last_is_empty))
     return refused(last.closed ? "empty_code_block" : "unclosed_code_block");
