@@ -14,7 +14,8 @@ import sys
 # Room → the rooms whose headers it may include, besides itself and base.
 ROOMS = {
     "env/languages": "",
-    "env/task": "env/languages",
+    "env/task": "env/languages env/task/problems",
+    "env/task/problems": "env/task",
     "env/call": "env/task",
     "env/verdict": "env/languages env/task env/call",
     "env/judge": "env/task env/verdict env/languages",
@@ -59,7 +60,7 @@ ROOMS = {
                           "rollout/prompt rollout/traces trainer/config trainer/learn trainer/run trainer/checkpoint",
     "trainer/config": "env/languages env/task env/judge policy policy/ranks policy/text policy/chat policy/cuda policy/ops/cpu rollout "
                       "rollout/prompt rollout/traces trainer/algorithm trainer/learn trainer/cold_start trainer/evaluate trainer/checkpoint trainer/run",
-    "trainer/plan": "env/task env/oracle env/kernelbench policy policy/ranks policy/text policy/chat policy/cuda policy/parameters "
+    "trainer/plan": "env/task env/verdict env/oracle env/kernelbench policy policy/ranks policy/text policy/chat policy/cuda policy/parameters "
                     "policy/hugging_face rollout rollout/prompt rollout/traces trainer/config trainer/checkpoint trainer/cold_start trainer/run",
     "trainer/evaluate": "env/task env/verdict env/judge policy/ranks policy/text policy/chat rollout trainer/algorithm trainer/config trainer/run",
     "trainer/checkpoint": "env/task policy policy/ranks policy/parameters policy/chat policy/hugging_face trainer/config trainer/run",

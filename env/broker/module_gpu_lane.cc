@@ -29,7 +29,8 @@ bool all_modules(const std::vector<Task>& tasks) {
   return module != tasks.end();
 }
 
-ModuleGpuLane::ModuleGpuLane(const LaneSetup& setup) : setup_(setup), box_(module_box_options(setup.python)) {
+ModuleGpuLane::ModuleGpuLane(const LaneSetup& setup)
+    : setup_(setup), box_(module_box_options(setup.python, setup.huggingface)) {
   options_.budget = std::chrono::nanoseconds(int64_t(setup.module_timeout_s * 1e9));
   options_.warm_up = std::chrono::nanoseconds(int64_t(setup.module_warm_up_s * 1e9));
   options_.min_pairs = setup.min_pairs;

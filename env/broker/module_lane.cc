@@ -33,7 +33,7 @@ LaneAnswer refused(const Finding& why, double ms) {
 }
 
 ModuleBoxOptions build_options(const LaneSetup& setup) {
-  ModuleBoxOptions options = module_box_options(setup.python);
+  ModuleBoxOptions options = module_box_options(setup.python, setup.huggingface);
   options.memory_bytes = std::max(kBuildBytes, setup.memory_mb << 20);
   options.user = lane_user();
   return options;

@@ -104,6 +104,12 @@ void JudgeOptions::visit(OptionVisitor& v) {
                     "sweeps and other runs of a machine; if empty, verdicts are kept in memory",
             .text = TextKind::kPath,
             .may_change = true});
+  v.option(
+      "huggingface", huggingface,
+      {.help = "cache of Hugging Face, a folder as HF_HOME names it, which problems in PyTorch may read; "
+               "nothing is ever fetched. If empty, problems that need files of the Hub are left out",
+       .text = TextKind::kPath,
+       .may_change = true});
   v.option("compiled_baselines", compiled_baselines,
            {.help = "file written by tools/compiled_baselines; verdicts on a GPU that it covers "
                     "also contain the speedup against torch.compile",

@@ -38,6 +38,7 @@ struct JudgeOptions {
   std::string compiled_baselines = "";  // a file (compiled_baselines.h), or empty
   std::vector<int64_t> gpus = {};       // empty: first_gpu
   std::string python = "";              // of candidates in Triton; empty: the first with torch and triton
+  std::string huggingface = "";  // a cache of Hugging Face for problems in PyTorch (hub_cache.h), or empty
   // The members below are set by the program and are not options of a run.
   // Lane i runs on core first_lane + i, so that several judges of one machine use different cores. first_gpu is
   // the GPU that is used if `gpus` is empty.

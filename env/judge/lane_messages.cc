@@ -53,6 +53,7 @@ std::string to_text(const LaneSetup& setup) {
                {"gpu_far_inputs", setup.gpu_far_inputs},
                {"gpu_target", setup.gpu_target},
                {"python", setup.python},
+               {"huggingface", setup.huggingface},
                {"headers", setup.headers}});
 }
 
@@ -73,6 +74,7 @@ LaneSetup lane_setup_from(const std::string& text) {
           .gpu_far_inputs = json.at("gpu_far_inputs"),
           .gpu_target = json.at("gpu_target"),
           .python = json.at("python"),
+          .huggingface = json.at("huggingface"),
           .headers = json.at("headers")};
 }
 

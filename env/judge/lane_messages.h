@@ -23,6 +23,7 @@ struct LaneSetup {  // judge → broker, once
   bool gpu_far_inputs = true;            // as JudgeOptions
   std::vector<uint8_t> gpu_target = {};  // a GpuTarget; empty: the default target
   std::string python = {};               // as JudgeOptions
+  std::string huggingface = {};          // as JudgeOptions
   std::string headers = {};              // folder in which lanes share CUDA headers that were read; or empty
 };
 

@@ -158,7 +158,8 @@ class Lanes : public JudgeBackend {
                     .naive = options_.judge != "full",
                     .compare_refused = options_.compare_refused,
                     .gpu_far_inputs = options_.gpu_far_inputs,
-                    .python = options_.python};
+                    .python = options_.python,
+                    .huggingface = options_.huggingface};
     start_gpus(setup, lane);
     // Plans are made for the GPU that was found. All GPUs of a judge are assumed to be of one model.
     if (!gpus_.lanes.empty()) {

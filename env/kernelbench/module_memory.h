@@ -2,6 +2,7 @@
 // What judging modules takes of a GPU's memory, told from the shapes of a problem before anything runs on one.
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -15,10 +16,18 @@ struct ModuleSizes {
   int64_t inputs = 0, weights = 0, outputs = 0;
 };
 
-// Of each task. Nothing where it is no module, or where its shapes cannot be told without values. Its source is run on a core,
-// in a box. Errors: WorldError if there is no process for it.
-std::vector<std::optional<ModuleSizes>> module_sizes(const ModuleBoxOptions& options,
-                                                     const std::vector<Task>& tasks);
+// What was told of problems by their shapes.
+struct ModuleLook {
+  // Of each task. Nothing where it is no module, or where its shapes cannot be told: without values, or in time.
+  std::vector<std::optional<ModuleSizes>> sizes;
+  int64_t left = 0;  // problems that were not looked at, since all of them together would have taken too long
+};
+
+// Sources are run on a core, in boxes, each for at most some seconds (python/room.py) and all for at most a minute. What is
+// learned is kept in `file` (env/verdict/problem_sizes.h) by source, precision and Python; empty: it is not kept. A look of
+// more than two seconds shows its progress. Errors: WorldError if there is no process for it, or once interrupted().
+ModuleLook look_at_modules(const ModuleBoxOptions& options, const std::vector<Task>& tasks,
+                           const std::filesystem::path& file = {});
 
 // Of one lane that judges candidates of that problem, bytes. What models compute between their inputs and outputs comes on
 // top; nothing tells it beforehand.

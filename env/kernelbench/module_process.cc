@@ -19,6 +19,7 @@
 #include "env/box/execute.h"
 #include "env/box/lockdown.h"
 #include "env/box/private_root.h"
+#include "env/task/hub_cache.h"
 
 namespace temper::env {
 namespace {
@@ -48,6 +49,7 @@ std::vector<std::string> module_box_files(const ModuleBoxOptions& options) {
   for (const auto* list : {&options.python.folders, &options.nodes})
     files.insert(files.end(), list->begin(), list->end());
   for (const std::string& more : {options.lock_up, beside.string()}) files.push_back(more);
+  if (!options.huggingface.empty()) files.push_back(options.huggingface);
   return files;
 }
 
@@ -76,39 +78,50 @@ bool send_with_descriptors(int socket, const std::string& text, const std::vecto
 }
 
 std::vector<std::string> module_environment(const ModuleBoxOptions& options) {
-  std::vector<std::string> environment{"LC_ALL=C.UTF-8",
-                                       "PATH=/usr/local/cuda/bin:/usr/bin",
-                                       "PYTHONPATH=" + options.python.wheels,
-                                       "HOME=/tmp",
-                                       "USER=temper",
-                                       "TMPDIR=/tmp",
-                                       "TRITON_CACHE_DIR=/tmp/triton",
-                                       "OMP_NUM_THREADS=1",
-                                       "OPENBLAS_NUM_THREADS=1",
-                                       "CUDA_CACHE_DISABLE=1",
-                                       "CUDA_VISIBLE_DEVICES=" + options.gpu_uuid,
-                                       "TEMPER_LOCKUP=" + options.lock_up,
-                                       fmt::format("TEMPER_LOCKUP_USER={}", options.user),
-                                       fmt::format("TEMPER_LOCKUP_BYTES={}", options.memory_bytes),
-                                       fmt::format("TEMPER_LOCKUP_CPU_S={}", options.cpu_s),
-                                       fmt::format("TEMPER_LOCKUP_GPU={}", int(options.device != "cpu"))};
+  std::vector<std::string> environment{
+      "LC_ALL=C.UTF-8", "PATH=/usr/local/cuda/bin:/usr/bin", "PYTHONPATH=" + options.python.wheels,
+      "HOME=/tmp", "USER=temper", "TMPDIR=/tmp", "TRITON_CACHE_DIR=/tmp/triton", "OMP_NUM_THREADS=1",
+      "OPENBLAS_NUM_THREADS=1", "CUDA_CACHE_DISABLE=1",
+      // A box has no network: without these a problem would try to fetch again and again.
+      "HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1", "HF_DATASETS_OFFLINE=1", "HF_HUB_DISABLE_TELEMETRY=1",
+      "CUDA_VISIBLE_DEVICES=" + options.gpu_uuid, "TEMPER_LOCKUP=" + options.lock_up,
+      fmt::format("TEMPER_LOCKUP_USER={}", options.user),
+      fmt::format("TEMPER_LOCKUP_BYTES={}", options.memory_bytes),
+      fmt::format("TEMPER_LOCKUP_CPU_S={}", options.cpu_s),
+      fmt::format("TEMPER_LOCKUP_GPU={}", int(options.device != "cpu"))};
+  if (!options.huggingface.empty()) environment.push_back("HF_HOME=" + options.huggingface);
   if (const char* libraries = std::getenv("LD_LIBRARY_PATH"); libraries != nullptr)
     environment.push_back(std::string("LD_LIBRARY_PATH=") + libraries);
   return environment;
 }
 
+bool in_scratch(const std::string& folder) {
+  return folder == kModuleScratch || folder.starts_with(std::string(kModuleScratch) + "/");
+}
+
+// The cache as boxes see it. Links in it, which point from one of its folders to another, stay within.
+std::string cache_for_boxes(const std::string& cache) {
+  hub_folder(cache);
+  const std::string place = std::filesystem::canonical(cache).string();
+  if (in_scratch(place))
+    throw ConfigError("env.huggingface: {} lies in {}, which is a folder of modules' own: move it elsewhere",
+                      cache, kModuleScratch);
+  return place;
+}
+
 // A module's own folder hides what the machine has there: headers would be missing, and the module would answer for it.
 void refuse_scratch(const TritonPython& python) {
   for (const std::string& folder : python.folders)
-    if (folder == kModuleScratch || folder.starts_with(std::string(kModuleScratch) + "/"))
+    if (in_scratch(folder))
       throw WorldError("{} reads {}, and {} is a folder of modules' own: install Python and torch elsewhere",
                        python.program, folder, kModuleScratch);
 }
 
 }  // namespace
 
-ModuleBoxOptions module_box_options(const std::string& python) {
+ModuleBoxOptions module_box_options(const std::string& python, const std::string& huggingface) {
   ModuleBoxOptions options;
+  if (!huggingface.empty()) options.huggingface = cache_for_boxes(huggingface);
   options.lock_up = lock_up_library();
   try {
     options.python = find_triton_python(python);
@@ -244,6 +257,10 @@ bool ModuleProcess::read_exactly(void* data, size_t bytes, double until_s) {
 
 // And ends it, if it has not.
 std::string ModuleProcess::how_it_ended(bool timed_out) {
+  if (interrupted()) {  // nobody waits for the answer any more
+    process_.kill();
+    return "interrupted";
+  }
   if (!process_.running()) return "exit";
   const auto status = process_.wait(timed_out ? milliseconds(0) : kLastWords);
   if (!status) {

@@ -21,6 +21,8 @@ namespace temper::env {
 struct ModuleBoxOptions {
   TritonPython python;
   std::string lock_up;  // libtemper-lock-up.so
+  std::string
+      huggingface;  // a cache of Hugging Face that problems may read (env/task/hub_cache.h), absolute; or empty
   std::string device =
       "cuda";            // or "cpu": torch on a core, which is how all of it is tested where there is no GPU
   std::string gpu_uuid;  // of the one that processes see
@@ -33,8 +35,8 @@ struct ModuleBoxOptions {
 };
 
 // Options with the Python that find_triton_python finds and the library beside this program. Errors: WorldError saying what
-// is missing, or that a folder of that Python lies in kModuleScratch.
-ModuleBoxOptions module_box_options(const std::string& python);
+// is missing, or that a folder of that Python or the cache lies in kModuleScratch; ConfigError if `huggingface` is no cache.
+ModuleBoxOptions module_box_options(const std::string& python, const std::string& huggingface = "");
 
 // The files of Python that the boxes run, by name; they are part of the program.
 struct ModuleFile {
@@ -48,7 +50,8 @@ inline constexpr const char* kModuleScratch = "/tmp";  // the one folder in a bo
 // What came, or why nothing did.
 struct ModuleFrame {
   std::optional<nlohmann::json> json;  // an object
-  std::string end;  // "timeout", "exit", "signal_11", "forbidden_call", "malformed"; empty if there is one
+  std::string
+      end;  // "timeout", "exit", "signal_11", "forbidden_call", "malformed", "interrupted"; empty if there is one
 };
 
 // What runs in a box.

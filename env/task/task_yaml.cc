@@ -108,7 +108,10 @@ std::vector<Task> load_tasks(const fs::path& path, const ModuleOptions& modules,
     return std::move(read.tasks);
   }
   const auto files = yaml_files(path);
-  if (files.empty()) throw ConfigError("tasks '{}': no *.yaml and no *.py below it", path.string());
+  if (files.empty())
+    throw ConfigError(
+        "tasks '{}': no *.yaml, no *.py and no file of rows (*.jsonl, *.json, *.parquet) below it",
+        path.string());
   TaskFiles tasks;
   for (const auto& file : files) tasks.read(read_input_file(file, kMostFileBytes), file.string());
   return tasks.finish();

@@ -59,9 +59,9 @@ def task_cases():
     problems("100,000 brackets", r"problems.jsonl:1: .*\n?.*deep|problems.jsonl:1", '{"code": ' + "[" * 100_000)
     problems("a NUL", r"problems.jsonl:1", b'{"code": "\0"}\n')
     problems("a NUL in the source", "field code: it holds a NUL", json.dumps({"code": SOURCE + "\0"}))
-    problems("a line of 100 MB", "a line of more than", lambda: '{"code": "' + "x" * 100_000_000 + '"}\n')
+    problems("a line of 100 MB", "it has more than 4194304 bytes", lambda: '{"code": "' + "x" * 100_000_000 + '"}\n')
     problems("a Latin-1 byte", r"problems.jsonl:1", json.dumps({"code": SOURCE + "?"}).replace("?", "\xe9").encode("latin-1"))
     problems("an escape in a name of a field", r"problems.jsonl:1", '{"\\u001b[31m": 1}')
-    problems("100,000 lines without one", "and 99980 more", lambda: "{}\n" * 100_000)
+    problems("100,000 lines without one", "left out: 100000 of 100000 rows: 100000 without a source", lambda: "{}\n" * 100_000)
     case("problems: is /dev/zero", "not a regular file", command=PROBLEMS)(
         lambda folder: (folder.path / "problems.jsonl").symlink_to("/dev/zero"))

@@ -262,5 +262,26 @@ TEST(Fields, AreFoundByDottedPaths) {
   EXPECT_EQ(fields_of(Json::parse(R"({"x": 1, "y": 2, "z": 3})"), 2), "x, y and 1 more");
 }
 
+TEST_F(Rows, BadRowsMayBeLeftOut) {
+  std::vector<std::string> told;
+  const RowOptions options{
+      .left_out = [&](const std::string& what) { told.push_back(what.substr(dir_.string().size() + 1)); }};
+  const std::string good = "{\"a\": 1}";
+  EXPECT_THAT(read("nonsense\n" + good + "\n{\"a\": [\n" + good + "\n{\"b\": \"cut\n" + good +
+                       " more\n[1]\n\n" + good,
+                   options),
+              ElementsAre("2: {\"a\":1}", "4: {\"a\":1}", "6: {\"a\":1}", "9: {\"a\":1}"));
+  EXPECT_THAT(told, ElementsAre(StartsWith("data.jsonl:1: "), StartsWith("data.jsonl:3: "),
+                                StartsWith("data.jsonl:5: "), StartsWith("data.jsonl:6: "),
+                                StartsWith("data.jsonl:7: ")));
+  told.clear();
+  EXPECT_THAT(read("[{\"a\": 1},\n{\"b\": ]", options), ElementsAre("1: {\"a\":1}"));
+  EXPECT_THAT(told, ElementsAre(testing::AllOf(StartsWith("data.jsonl:2: "),
+                                               HasSubstr("the rest of the file is left out"))));
+  told.clear();
+  EXPECT_THAT(read("{\n\"a\": 1\n}\n{\n\"b\": 2\n}", options), ElementsAre("1: {\"a\":1}", "4: {\"b\":2}"));
+  EXPECT_THAT(told, ElementsAre());
+}
+
 }  // namespace
 }  // namespace temper

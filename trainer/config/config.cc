@@ -208,7 +208,7 @@ void TaskOptions::visit(OptionVisitor& v) {
       "path", path,
       {.help =
            "task file, or folder of task files; or problems in PyTorch: a checkout of KernelBench, a folder "
-           "of Python files, a file of JSON lines",
+           "of Python files, a file of rows (JSON lines, a JSON array, .gz, parquet) or a folder of such",
        .text = TextKind::kPath});
   v.option("language", language,
            {.help = "language of the tasks taken from path; auto chooses cpp if there are tasks in "
@@ -239,10 +239,17 @@ void TaskOptions::visit(OptionVisitor& v) {
       {.help = "type of all tensors of problems in PyTorch; KernelBench's tolerance is 1e-4 in fp32, 1e-2 in "
                "the others",
        .choices = {"fp32", "fp16", "bf16"}});
+  v.option("field", problems.field,
+           {.help = "field of rows that holds a problem's source, as a dotted path such as "
+                    "reward_model.ground_truth; if empty, as known sets have it, or the first that does",
+            .text = TextKind::kName});
+  v.option("name_field", problems.name_field,
+           {.help = "field of rows that names a problem, as a dotted path; if empty, as known sets have it",
+            .text = TextKind::kName});
   v.option(
-      "field", problems.field,
-      {.help =
-           "field of JSON lines that holds a problem's source; if empty, the first that is known and does",
+      "level_field", problems.level_field,
+      {.help = "field of rows that holds a problem's level or family, as a dotted path; if empty, as known "
+               "sets have it",
        .text = TextKind::kName});
 }
 

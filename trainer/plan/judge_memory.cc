@@ -2,7 +2,9 @@
 
 #include "base/error.h"
 #include "env/kernelbench/module_memory.h"
+#include "env/verdict/problem_sizes.h"
 #include "trainer/plan/plan.h"
+#include "trainer/run/interrupted.h"
 
 namespace temper::trainer {
 namespace {
@@ -21,7 +23,9 @@ std::vector<MemoryItem> items_of(const env::ModuleMemory& memory, const std::str
 std::vector<MemoryItem> module_items(const RunConfig& config, const std::vector<env::Task>& tasks,
                                      const PlanSite& site) {
   const int64_t gpu_bytes = site.gpu ? site.gpu->memory_bytes : site.free_gpu_bytes;
-  const auto sizes = env::module_sizes(env::module_box_options(config.env.python), tasks);
+  const auto [sizes, left] =
+      env::look_at_modules(env::module_box_options(config.env.python, config.env.huggingface), tasks,
+                           env::problem_sizes_file(config.env.cache));
   env::ModuleMemory most;
   std::string name = "no problem whose shapes can be told";
   for (size_t i = 0; i < tasks.size(); ++i) {
@@ -32,6 +36,7 @@ std::vector<MemoryItem> module_items(const RunConfig& config, const std::vector<
     most = memory;
     if (sizes[i]) name = tasks[i].name;
   }
+  if (left > 0) name += fmt::format(", the largest of those looked at so far; {} are left", left);
   return items_of(most, name);
 }
 
@@ -47,6 +52,7 @@ std::vector<MemoryItem> judge_gpu_memory(const RunConfig& config, const std::vec
   try {
     return module_items(config, tasks, site);
   } catch (const WorldError& e) {
+    throw_if_interrupted();
     // The judge says the same when it starts; a plan for another machine needs no such Python here.
     return {{fmt::format("judge, sizes not known here ({})", e.what()), kCudaTasksBytes}};
   }

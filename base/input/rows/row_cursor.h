@@ -29,10 +29,12 @@ class RowCursor {
   char byte() { return buffer_[at_]; }       // not at the end
   void advance() {
     if (buffer_[at_] == '\0') throw ConfigError("it is not JSON: it holds a NUL");
-    if (buffer_[at_++] == '\n')
+    if (buffer_[at_++] == '\n') {
       ++line_, column_ = 0;
-    else
+      if (one_line_) throw ConfigError("the line ends in the middle of it");
+    } else {
       ++column_;
+    }
     if (++row_bytes_ > most_)
       throw ConfigError("it has more than {} bytes, the most that a row may have", most_);
   }
@@ -43,6 +45,16 @@ class RowCursor {
   }
   // What comes next is another row's, or stands between rows.
   void begin_row() { row_bytes_ = 0; }
+  // From now on a line's end is an error, or none any more.
+  void hold_line(bool held) { one_line_ = held; }
+  // To the beginning of the next line, whatever this one holds.
+  void skip_line() {
+    for (bool ended = false; !ended && !at_end();) {
+      ended = buffer_[at_++] == '\n';
+      ended ? (++line_, column_ = 0) : ++column_;
+    }
+    row_bytes_ = 0;
+  }
   int64_t line() const { return line_; }      // from 1
   int64_t column() const { return column_; }  // bytes of the line that have been read
 
@@ -62,7 +74,7 @@ class RowCursor {
   const uint64_t most_;
   std::array<char, 1 << 16> buffer_;
   size_t at_ = 0, size_ = 0;
-  bool ran_out_ = false;
+  bool ran_out_ = false, one_line_ = false;
   int64_t line_ = 1, column_ = 0;
   uint64_t row_bytes_ = 0;
 };

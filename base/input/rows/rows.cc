@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "base/error.h"
@@ -66,10 +67,21 @@ bool find_value(RowCursor& cursor) {
   }
 }
 
-void read_values(RowCursor& cursor, RowEvents& events) {
+void pass_byte_order_mark(RowCursor& cursor) {
   if (cursor.front(kByteOrderMark.size()) == kByteOrderMark)
     for (size_t i = 0; i < kByteOrderMark.size(); ++i) cursor.advance();
-  while (find_value(cursor)) events.read_value();
+}
+
+// Whether a file whose name says so has a row a line: an object that is written over several lines begins with a short one.
+bool has_row_a_line(RowCursor& cursor, const fs::path& file) {
+  const fs::path name = file.extension() == ".gz" ? file.stem() : file;
+  if (name.extension() != ".jsonl" && name.extension() != ".ndjson") return false;
+  std::string_view line = cursor.front(kTellingBytes);
+  const size_t begin = line.find_first_not_of(" \t\r\n");
+  if (begin == line.npos) return true;
+  line = line.substr(begin, line.find('\n', begin) - begin);
+  const size_t last = line.find_last_not_of(" \t\r");
+  return std::string_view("{[,").find(line[last]) == std::string_view::npos || line.size() > 200;
 }
 
 std::set<std::string> lists_of(const RowOptions& options) {
@@ -78,13 +90,18 @@ std::set<std::string> lists_of(const RowOptions& options) {
   return lists;
 }
 
-bool is_data(const std::string& name) {
+}  // namespace
+
+bool is_row_file(const fs::path& file) {
+  const std::string name = file.filename().string();
   const auto ends = [&](std::string_view suffix) { return name.ends_with(suffix); };
   const auto is_json = [&](const std::string& packed) {
     return ends(".json" + packed) || ends(".jsonl" + packed) || ends(".ndjson" + packed);
   };
   return is_json("") || is_json(".gz") || ends(".parquet");
 }
+
+namespace {
 
 // Names by their paths, as messages show them; the number of all is larger where there are more than `most`.
 struct FieldNames {
@@ -126,7 +143,7 @@ RowFiles row_files(const fs::path& path) {
     if (name.starts_with('.')) continue;
     std::error_code unknown;
     const bool folder = entries->is_directory(unknown);
-    if (is_data(name) && !folder)
+    if (is_row_file(name) && !folder)
       found.files.push_back(entries->path());
     else
       found.left_out.push_back(printable(name) + (folder ? "/" : ""));
@@ -141,38 +158,101 @@ RowFiles row_files(const fs::path& path) {
   return found;
 }
 
+namespace {
+
+// The rows of one file.
+class RowReader {
+ public:
+  RowReader(const fs::path& file, const RowOptions& options, const TakeRow& take)
+      : file_(file), name_(file.string()), options_(options), take_(take), lists_(lists_of(options)) {}
+
+  int64_t read() {
+    const InputFile opened = open_input_file(file_);
+    std::unique_ptr<ByteSource> source;
+    try {
+      source = source_of(file_, opened, options_);
+    } catch (const ConfigError& e) {
+      throw ConfigError("{}: {}", name_, e.what());
+    }
+    of_table_ = dynamic_cast<ParquetBytes*>(source.get()) != nullptr;
+    if (of_table_) lists_.clear();
+    RowCursor cursor(*source, options_.limits.bytes);
+    begin(cursor);
+    try {
+      refuse_foreign(cursor, name_, dynamic_cast<GzipBytes*>(source.get()) != nullptr);
+      pass_byte_order_mark(cursor);
+      const bool lines = options_.left_out && has_row_a_line(cursor, file_);
+      while (lines ? read_line(cursor) : read_value(cursor)) continue;
+    } catch (const Enough&) {
+    } catch (const FileFault& e) {
+      fail(fmt::format("{}: {}", name_, e.what()));
+    } catch (const ConfigError& e) {
+      fail(fmt::format("{}: {}", place(events_->line()), e.what()));
+    }
+    return rows_;
+  }
+
+ private:
+  void begin(RowCursor& cursor) {
+    events_.emplace(cursor, options_.limits, lists_, [this](Json&& json, int64_t line) {
+      ++rows_;
+      if (!take_({std::move(json), place(line)})) throw Enough();
+    });
+  }
+
+  bool read_value(RowCursor& cursor) {
+    if (!find_value(cursor)) return false;
+    events_->read_value();
+    return true;
+  }
+
+  // A value that ends with its line, or what is no such value.
+  bool read_line(RowCursor& cursor) {
+    int64_t begun = 0;
+    try {
+      const bool more = find_value(cursor);
+      begun = cursor.line();
+      cursor.hold_line(true);
+      if (more) events_->read_value();
+      cursor.hold_line(false);
+      return more;
+    } catch (const FileFault&) {
+      throw;
+    } catch (const ConfigError& e) {
+      cursor.hold_line(false);
+      if (begun == 0) begun = cursor.line();
+      options_.left_out(fmt::format("{}: {}", place(begun), e.what()));
+      if (cursor.line() == begun) cursor.skip_line();
+      cursor.begin_row();
+      begin(cursor);
+      return true;
+    }
+  }
+
+  // What was read before it stays, where rows may be left out.
+  void fail(const std::string& why) const {
+    if (!options_.left_out) throw ConfigError("{}", why);
+    options_.left_out(rows_ > 0 ? why + "; the rest of the file is left out" : why);
+  }
+
+  std::string place(int64_t line) const {
+    return of_table_ ? fmt::format("{}: row {}", name_, line) : fmt::format("{}:{}", name_, line);
+  }
+
+  const fs::path& file_;
+  const std::string name_;
+  const RowOptions& options_;
+  const TakeRow& take_;
+  std::set<std::string> lists_;
+  std::optional<RowEvents> events_;
+  int64_t rows_ = 0;
+  bool of_table_ = false;
+};
+
+}  // namespace
+
 int64_t read_rows(const fs::path& file, const RowOptions& options, const TakeRow& take) {
-  const std::string name = file.string();
-  int64_t rows = 0;
-  bool of_table = false;
-  const auto place = [&](int64_t line) {
-    return of_table ? fmt::format("{}: row {}", name, line) : fmt::format("{}:{}", name, line);
-  };
-  const auto lists = lists_of(options);
-  const InputFile opened = open_input_file(file);
-  std::unique_ptr<ByteSource> source;
-  try {
-    source = source_of(file, opened, options);
-  } catch (const ConfigError& e) {
-    throw ConfigError("{}: {}", name, e.what());
-  }
-  of_table = dynamic_cast<ParquetBytes*>(source.get()) != nullptr;
-  RowCursor cursor(*source, options.limits.bytes);
-  RowEvents events(cursor, options.limits, of_table ? std::set<std::string>() : lists,
-                   [&](Json&& json, int64_t line) {
-                     ++rows;
-                     if (!take({std::move(json), place(line)})) throw Enough();
-                   });
-  try {
-    refuse_foreign(cursor, name, dynamic_cast<GzipBytes*>(source.get()) != nullptr);
-    read_values(cursor, events);
-  } catch (const Enough&) {
-  } catch (const FileFault& e) {
-    throw ConfigError("{}: {}", name, e.what());
-  } catch (const ConfigError& e) {
-    throw ConfigError("{}: {}", place(events.line()), e.what());
-  }
-  return rows;
+  return RowReader(file, options, take).read();
 }
 
 std::string fields_of(const Json& row, size_t most) {

@@ -19,6 +19,10 @@ struct RowOptions {
       {};  // for parquet: interpreters, tried one after another; empty: there is none
   std::vector<std::string> whole = {};  // names of fields that hold no list of rows, whatever kRowLists says
   JsonLimits limits = {.bytes = 64 << 20};  // of a row
+  // Gets a sentence, with the place in front, for each row that cannot be read. In a file of one row a line, which such
+  // a name ends in .jsonl or .ndjson, reading goes on with the next line; in others the rest of the file is left out.
+  // Empty: such a row is an error.
+  std::function<void(const std::string&)> left_out = {};
 };
 
 // Names under which one object holds the rows of a file.
@@ -29,6 +33,9 @@ struct InputRow {
   nlohmann::json json;  // an object
   std::string place;    // "data.jsonl:3", where it begins; in a parquet file "data.parquet: row 3"
 };
+
+// Whether the name is of a file that read_rows reads: .json, .jsonl, .ndjson, the same and .gz, .parquet.
+bool is_row_file(const std::filesystem::path& file);
 
 // False: no more rows are wanted.
 using TakeRow = std::function<bool(InputRow&&)>;
@@ -43,7 +50,7 @@ struct RowFiles {
 RowFiles row_files(const std::filesystem::path& path);
 
 // A file's rows in order, each when it has been read: memory holds one row. A byte order mark in front and any
-// white space between rows are passed over. Returns their number. Errors: ConfigError beginning with the place, if
+// white space between rows are passed over. Returns their number. RowOptions::left_out takes the errors of rows. Errors: ConfigError beginning with the place, if
 // the file is something else (with the way out), is damaged or not whole, or holds what is no object; one that
 // `take` throws gets the row's place in front. WorldError where the machine fails.
 int64_t read_rows(const std::filesystem::path& file, const RowOptions& options, const TakeRow& take);

@@ -1,6 +1,9 @@
 """What a problem takes of memory, told from shapes before anything is drawn, and how much of the device's memory the reference may keep from
 call to call."""
+import contextlib
 import gc
+import signal
+import threading
 
 import torch
 
@@ -9,6 +12,8 @@ from problem import ProblemError
 STRICT_SHARE, COMPARABLE_SHARE = 0.15, 0.2  # of the device's memory
 IDLE_BYTES = 8 << 30
 HOST_BYTES = 4 << 30  # what is kept where there is no device
+LIMIT_S = 2.0  # to tell one problem's shapes: most take hundredths of a second, and those that recur step by step are not worth waiting for
+AGAIN_S = 0.2  # after which a problem that catches everything is told once more
 SHARE = 0.95  # of the memory that there is, for what cannot be done without
 GIB = 2**30
 
@@ -82,10 +87,39 @@ def tensors_bytes(values):
     return sum(one.numel() * one.element_size() for one in values if isinstance(one, torch.Tensor))
 
 
-def shapes(problem, integers=True):
-    """Bytes of inputs, weights and outputs, from tensors without memory; None where the problem cannot be run with such."""
+def warm_up():
+    """Has torch import what its first call without memory imports. That takes seconds, and must not be stopped half-way."""
+    with torch.device("meta"), torch.no_grad():
+        torch.relu(torch.rand(1))
+
+
+class TookTooLong(BaseException):
+    """No Exception, which problems catch."""
+
+
+@contextlib.contextmanager
+def limit(seconds):
+    """Ends what is done within after so many seconds, as soon as Python gets its turn. Only a process's first thread can be told."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def tell(*_):
+        raise TookTooLong
+    before = signal.signal(signal.SIGALRM, tell)
+    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_S)
     try:
-        with torch.device("meta"), torch.no_grad():
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def shapes(problem, seconds=LIMIT_S):
+    """Bytes of inputs, weights and outputs, from tensors without memory; None where the problem cannot be run with such, or takes longer."""
+    warm_up()
+    try:
+        with limit(seconds), torch.device("meta"), torch.no_grad():
             arguments = [on_meta(one) for one in problem.module.get_init_inputs()]
             inputs = [cast_on_meta(one, problem.dtype) for one in problem.module.get_inputs()]
             found = {"inputs": tensors_bytes(inputs)}
@@ -94,7 +128,7 @@ def shapes(problem, integers=True):
             result = model(*inputs)
             found["outputs"] = tensors_bytes(result if isinstance(result, (tuple, list)) else [result])
             return found
-    except Exception:
+    except (Exception, TookTooLong):
         return None
 
 

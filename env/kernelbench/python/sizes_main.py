@@ -2,9 +2,13 @@
 """Tells what the tensors of problems take, from their shapes: no number is drawn and no memory of a GPU is needed.
 
 Over the stream socket at descriptor 3 go frames. The first says {"status": "ready"}. Each request has "source" and "precision", and the
-answer "inputs", "weights" and "outputs", in bytes; or it is {"status": "unknown"}, where the problem cannot be run without values.
+answer "inputs", "weights" and "outputs", in bytes; or it is {"status": "unknown"}, where the problem cannot be run without values or
+takes longer than it may (room.py).
 """
+import json
 import os
+import select
+import signal
 import sys
 
 sys.dont_write_bytecode = True
@@ -16,13 +20,39 @@ for folder in (os.path.join(HERE, "../../plan/triton"), HERE):  # one folder whe
 CHANNEL = 3
 
 
-def answer(request):
-    from room import shapes
+WAIT_S = 5  # for a child beyond its own limits, if Python gets no turn in it
+
+
+def look(request):
+    from room import LIMIT_S, TookTooLong, limit, shapes
     from problem import Problem, ProblemError
     try:
-        found = shapes(Problem(request["source"], request["precision"], "cpu"))
-    except ProblemError:
-        found = None
+        with limit(LIMIT_S):  # of what its file does when it is imported
+            problem = Problem(request["source"], request["precision"], "cpu")
+        return shapes(problem)
+    except (ProblemError, TookTooLong):
+        return None
+
+
+def answer(request):
+    """In a child of its own: what is stopped half-way, or changes torch, is gone with it."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            found = look(request)
+            os.write(writing, json.dumps(found).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    try:
+        if not select.select([reading], [], [], WAIT_S)[0]:
+            os.kill(child, signal.SIGKILL)
+        told = os.read(reading, 4096)
+    finally:
+        os.close(reading)
+        os.waitpid(child, 0)
+    found = json.loads(told) if told else None
     return {"status": "unknown"} if found is None else {"status": "ok", **found}
 
 
@@ -31,7 +61,9 @@ def main():
     channel = Channel(CHANNEL)
     try:
         import torch
+        from room import warm_up
         torch.set_num_threads(1)
+        warm_up()
     except Exception as error:
         channel.send({"status": "failed", "message": f"{type(error).__name__}: {error}"})
         return

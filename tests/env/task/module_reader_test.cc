@@ -180,13 +180,16 @@ TEST_F(ModuleReader, ALinesFieldsNameTheProblem) {
   write("kb.jsonl", "{\"code\": " + quoted(kSource) +
                         ", \"level\": 1, \"name\": \"19_ReLU\", \"problem_id\": 19}\n"
                         "\n{\"ops\": [\"relu\"], \"code\": " +
-                        quoted(kSource) + "}\r\n");
+                        quoted("# another\n" + std::string(kSource)) + "}\r\n");
   const ModuleTasks found = read("kb.jsonl");
   EXPECT_TRUE(holds_modules(root_ / "kb.jsonl"));
-  EXPECT_THAT(names_of(found), ElementsAre("3", "level1_19_relu"));
+  EXPECT_THAT(names_of(found), ElementsAre("2", "level1_19_relu"));
   EXPECT_EQ(found.tasks[0].family, "kb");
   EXPECT_EQ(found.tasks[1].module->file, "19_ReLU.py");
   EXPECT_EQ(found.tasks[1].reference, kSource);
+  EXPECT_THAT(found.notes,
+              ElementsAre(HasSubstr(
+                  "kb.jsonl: problems: 1 in rows of KernelBench's form, 1 in rows of no known form")));
 }
 
 TEST_F(ModuleReader, TheFirstFieldWithAProblemIsTakenOrTheOneNamed) {
@@ -195,8 +198,10 @@ TEST_F(ModuleReader, TheFirstFieldWithAProblemIsTakenOrTheOneNamed) {
                        ", \"mine\": " + quoted(other) + "}\n");
   EXPECT_EQ(read("a.jsonl").tasks.at(0).reference, kSource);
   EXPECT_EQ(read("a.jsonl", {.field = "mine"}).tasks.at(0).reference, other);
-  EXPECT_THAT(refusal("a.jsonl", {.field = "code"}), HasSubstr("a.jsonl:1: field code: no class Model"));
-  EXPECT_THAT(refusal("a.jsonl", {.field = "absent"}), HasSubstr("field absent: it is missing or no text"));
+  EXPECT_THAT(refusal("a.jsonl", {.field = "code"}), HasSubstr("1 without a source (the first: "));
+  EXPECT_THAT(refusal("a.jsonl", {.field = "code"}), HasSubstr("a.jsonl:1, field code: "));
+  EXPECT_THAT(refusal("a.jsonl", {.field = "absent"}),
+              HasSubstr("tasks.field: no row has the field 'absent'; the first has code, mine, python_code"));
 }
 
 // KernelBook's get_init_inputs returns a list of positional and a dictionary of named arguments.
@@ -211,33 +216,160 @@ TEST_F(ModuleReader, AClassOfAnotherNameGetsAModel) {
   EXPECT_THAT(task.reference, HasSubstr("class Model(Sum):"));
 }
 
-TEST_F(ModuleReader, HostileLinesAreNamedAndTheRestIsRead) {
+std::string row(const std::string& source, const std::string& more = "") {
+  return "{\"code\": " + quoted(source) + more + "}\n";
+}
+
+TEST_F(ModuleReader, HostileLinesAreCountedAndTheRestIsRead) {
   std::string text = "{\"a\": " + std::string(100'000, '[') + "\n";  // deep
   text += "{\"code\": \"class Model\\u0000\"}\n";                    // no problem
   text += std::string("{\"code\": \"\0\"}\n", 14);                   // NUL in JSON
   text += "{\"code\": \"" + std::string(100 << 20, 'x') + "\"}\n";   // 100 MB
-  text += "[1, 2]\nnot json\n{\"code\": 7}\n";
-  text += "{\"code\": " + quoted(std::string(kSource) + '\0') + "}\n";
+  text += "[1, 2]\nnot json\n{\"code\": 7}\n{\"code\": \"cut\n{\"a\": [\n";
+  text += row(std::string(kSource) + '\0');
   text += "{\"code\": " + quoted(kSource) + "}";  // without a newline
   write("hostile.jsonl", text);
   const ModuleTasks found = read("hostile.jsonl");
-  EXPECT_THAT(names_of(found), ElementsAre("9"));
-  ASSERT_EQ(found.notes.size(), 8);
-  for (size_t i = 0; i < 8; ++i) {
-    EXPECT_THAT(found.notes[i], HasSubstr(fmt::format("hostile.jsonl:{}", i + 1)));
-    EXPECT_LT(found.notes[i].size(), 400);
-  }
-  EXPECT_THAT(found.notes[3], HasSubstr("a line of more than 4194304 bytes"));
-  EXPECT_THAT(found.notes[7], HasSubstr("field code: it holds a NUL"));
+  EXPECT_EQ(found.tasks.size(), 1);
+  ASSERT_EQ(found.notes.size(), 2);
+  EXPECT_LT(found.notes[1].size(), 900);
+  for (const char* words :
+       {"left out: 10 of 11 rows: 7 that cannot be read (the first: ", "hostile.jsonl:1: ",
+        "1 without a source (the first: ", "hostile.jsonl:7", "2 with", "it holds a NUL"})
+    EXPECT_THAT(found.notes[1], HasSubstr(words));
+}
+
+TEST_F(ModuleReader, RowsComeInAnyForm) {
+  const std::string other = "# other\n" + std::string(kSource);
+  write("array.json", "[" + row(kSource) + ", " + row(other) + "]");
+  write(
+      "pretty.json",
+      nlohmann::json{{"data", {nlohmann::json::parse(row(kSource)), nlohmann::json::parse(row(other))}}}.dump(
+          2));
+  write("pretty.jsonl",
+        nlohmann::json::parse(row(kSource)).dump(2) + "\n" + nlohmann::json::parse(row(other)).dump(2));
+  for (const char* name : {"array.json", "pretty.json", "pretty.jsonl"})
+    EXPECT_THAT(names_of(read(name)), ElementsAre("1", "2")) << name;
+  write("folder/a.jsonl", row(kSource));
+  write("folder/data/b.json", "[" + row(other) + "]");
+  write("folder/README.md", "words");
+  EXPECT_TRUE(holds_modules(root_ / "folder"));
+  EXPECT_THAT(names_of(read("folder")), ElementsAre("1", "1_2"));
+  write("cut.json", "[" + row(kSource) + ", {\"code\": ");
+  const ModuleTasks cut = read("cut.json");
+  EXPECT_EQ(cut.tasks.size(), 1);
+  EXPECT_THAT(cut.notes.back(), HasSubstr("the rest of the file is left out"));
+}
+
+TEST_F(ModuleReader, SourcesAreFoundByDottedPathsInFencesAndInTextsOfJson) {
+  const auto only = [&](const nlohmann::json& json, const ModuleOptions& options = {}) {
+    write("one.jsonl", json.dump());
+    return read("one.jsonl", options).tasks.at(0);
+  };
+  EXPECT_EQ(only({{"a", {{"b", kSource}}}}, {.field = "a.b"}).reference, kSource);
+  EXPECT_EQ(only({{"a", {{"b", "# wrong\n" + std::string(kSource)}}}, {"a.b", kSource}}, {.field = "a.b"})
+                .reference,
+            kSource);
+  const std::string example = "```python\nclass Model(nn.Module):\n    pass\n```\n";
+  EXPECT_EQ(only({{"prompt",
+                   {{{"role", "user"},
+                     {"content", "Look:\n" + example + "Then:\n```python\n" + kSource + "```\nGo."}}}}})
+                .reference,
+            kSource);
+  EXPECT_EQ(only({{"reward_model", {{"ground_truth", nlohmann::json{{"code", kSource}, {"n", 1}}.dump()}}}})
+                .reference,
+            kSource);
+  EXPECT_EQ(only({{"anything", kSource}}).reference, kSource);
+}
+
+TEST_F(ModuleReader, KnownSetsAreReadWithoutAWord) {
+  const std::string named =
+      "class Sum(nn.Module):\n    pass\ndef get_inputs(): pass\ndef get_init_inputs(): pass\n";
+  const auto name = [&](const nlohmann::json& json, const ModuleOptions& options = {}) {
+    write("one.jsonl", json.dump());
+    const Task task = read("one.jsonl", options).tasks.at(0);
+    return task.name + " " + task.family;
+  };
+  EXPECT_EQ(name({{"python_code", named}, {"entry_point", "Sum"}, {"uuid", 7}}), "7_sum one");
+  EXPECT_EQ(name({{"reward_model", {{"ground_truth", kSource}}},
+                  {"extra_info", {{"entry_point", "Model"}, {"level", 2}, {"uuid", "7"}}}}),
+            "level2_7_model level2");
+  EXPECT_EQ(name({{"reward_model", {{"ground_truth", kSource}}},
+                  {"extra_info", {{"entry_point", "Model"}, {"uuid", "a1b2-c3"}}}}),
+            "a1b2_c3_model one");
+  EXPECT_EQ(name({{"code", kSource}, {"ops", {"torch.nn.Conv2d", "torch.relu"}}, {"data_source", "torch#2"}}),
+            "1_conv2d_relu one");
+  EXPECT_EQ(
+      name({{"code", kSource}, {"ops", "[]"}, {"data_source", "torch#2"}}, {.level_field = "data_source"}),
+      "level2_1 level2");
+  EXPECT_EQ(
+      name({{"PyTorch_Code_Module", kSource}, {"Op_Name", "19_ReLU"}, {"Level_ID", 1}, {"Task_ID", 19}}),
+      "level1_19_relu level1");
+  EXPECT_EQ(name({{"code", kSource}, {"mine", {{"title", "My Op"}}}, {"kind", "easy"}},
+                 {.name_field = "mine.title", .level_field = "kind"}),
+            "my_op easy");
+}
+
+TEST_F(ModuleReader, WhatIsLeftOutOfRowsIsCountedByReason) {
+  const std::string other = "# other\n" + std::string(kSource);
+  write("rows.jsonl", row(kSource, ", \"name\": \"a\", \"id\": 1") +
+                          row(other, ", \"name\": \"A\", \"id\": 1") + row(kSource) + row("") +
+                          "{\"other\": 1}\n" + row(kSource, ", \"entry_point\": \"Gone\"") +
+                          row("class Model: pass\n"));
+  const ModuleTasks found = read("rows.jsonl");
+  EXPECT_THAT(names_of(found), ElementsAre("1_a", "1_a_2"));
+  EXPECT_EQ(found.tasks[0].module->id, 1);
+  EXPECT_EQ(found.tasks[1].module->id, 2);
+  const std::string all = fmt::format("{}", fmt::join(found.notes, "\n"));
+  for (const char* words :
+       {"1 of the problems have the name of an earlier one, and a suffix (the first: 1_a_2, ",
+        "left out: 5 of 7 rows: 2 without a source", "rows.jsonl:4", "1 whose class is not in their source",
+        "no class Gone", "1 without get_inputs or get_init_inputs", "rows.jsonl:7",
+        "1 with a source that an earlier row has (the first: "})
+    EXPECT_THAT(all, HasSubstr(words));
+}
+
+TEST_F(ModuleReader, PythonSaysWhatDoesNotParseAndWhatIsMissing) {
+  const std::string
+      cut = std::string(kSource) + "def f(:\n",
+      needs = "import no_such_package_here\n" + std::string(kSource),
+      tried = "try:\n    import no_such_package_here\nexcept ImportError:\n    pass\n" + std::string(kSource),
+      hub =
+          "from transformers import AutoConfig\nname = 'some/model'\nc = AutoConfig.from_pretrained(name)\n" +
+          std::string(kSource);
+  write("rows.jsonl", row(kSource) + row(cut) + row(needs) + row(tried) + row(hub));
+  ModuleOptions options{
+      .pythons = {"no_such_python", TEMPER_SOURCE_DIR "/.deps/venv/bin/python3", "python3"}};
+  const ModuleTasks found = read("rows.jsonl", options);
+  const std::string all = fmt::format("{}", fmt::join(found.notes, "\n"));
+  EXPECT_THAT(all, HasSubstr("1 whose source does not parse (the first: "));
+  EXPECT_THAT(all, HasSubstr("rows.jsonl:2: line 15: "));
+  if (all.find("no_such_package_here") == all.npos) GTEST_SKIP() << "no Python with torch";
+  EXPECT_THAT(all, HasSubstr("1 problem, which needs the package no_such_package_here, which "));
+  EXPECT_THAT(names_of(found), ElementsAre("1", "4"));
+  if (all.find("transformers") != all.npos) GTEST_SKIP() << "no transformers";
+  EXPECT_THAT(all, HasSubstr("1 problem, which needs files of the Hugging Face Hub of some/model ("));
+  EXPECT_THAT(all, HasSubstr("env.huggingface=DIR names a cache"));
+  options.huggingface = (root_ / "cache").string();
+  EXPECT_THAT(refusal("rows.jsonl", options),
+              HasSubstr("env.huggingface: " + options.huggingface + " is no folder"));
+  fs::create_directories(root_ / "cache");
+  EXPECT_THAT(refusal("rows.jsonl", options), HasSubstr("holds no hub/models--"));
+  fs::create_directories(root_ / "cache/hub/models--other--model/snapshots");
+  EXPECT_THAT(fmt::format("{}", fmt::join(read("rows.jsonl", options).notes, "\n")),
+              HasSubstr("does not hold them"));
+  fs::create_directories(root_ / "cache/hub/models--some--model/snapshots");
+  EXPECT_THAT(names_of(read("rows.jsonl", options)), ElementsAre("1", "4", "5"));
+  options.huggingface += "/hub";
+  EXPECT_THAT(refusal("rows.jsonl", options), HasSubstr("name the folder around it"));
 }
 
 TEST_F(ModuleReader, ManyNotesAreCounted) {
-  std::string text = "{\"code\": " + quoted(kSource) + "}\n";
-  for (int i = 0; i < 50; ++i) text += "{}\n";
-  write("many.jsonl", text);
-  const ModuleTasks found = read("many.jsonl");
+  write("level1/1_Good.py", kSource);
+  for (int i = 2; i < 52; ++i) write(fmt::format("level1/{}_X.py", i), "x = 1\n");
+  const ModuleTasks found = read();
   ASSERT_EQ(found.notes.size(), 21);
-  EXPECT_EQ(found.notes[20], "and 30 more that are left out");
+  EXPECT_EQ(found.notes[20], "left out: 30 more");
 }
 
 TEST_F(ModuleReader, TaskFilesAreNotTakenForProblems) {

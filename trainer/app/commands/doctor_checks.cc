@@ -18,6 +18,8 @@
 #include "env/judge/judge.h"
 #include "env/languages/language.h"
 #include "env/plan/triton/box.h"
+#include "env/plan/triton/python.h"
+#include "env/task/problems/module_check.h"
 #include "policy/cuda/device.h"
 #include "policy/ranks/nccl.h"
 #include "trainer/config/config.h"
@@ -132,6 +134,26 @@ HealthFinding check_triton(const Findings&) {
                  env::TritonBox(options).wait_ready();
                  return HealthFinding{"Triton", Health::kWorks, env::description(options.python), ""};
                });
+}
+
+// What some problems in PyTorch import beside torch.
+HealthFinding check_problems(const Findings&) {
+  constexpr const char* kAdvice =
+      "Problems in PyTorch that import it are left out. tools/bootstrap --problems installs einops and "
+      "transformers.";
+  return tried("problems", Health::kWithout, kAdvice, [] {
+    const env::TritonPython python = env::find_triton_python("");
+    env::SourceCheck check =
+        env::check_sources({"import einops\nimport transformers\n"}, {python.program}, env::own_wheels());
+    if (check.needs.empty()) throw WorldError("{} does not answer", python.program);
+    const std::vector<std::string>& missing = check.needs.front().missing;
+    if (missing.empty())
+      return HealthFinding{"problems", Health::kWorks, "einops and transformers, which some problems import",
+                           ""};
+    return HealthFinding{"problems", Health::kWithout,
+                         fmt::format("{} has no {}", python.program, fmt::join(missing, " and no ")),
+                         kAdvice};
+  });
 }
 
 HealthFinding check_driver(const Findings&) {
@@ -275,9 +297,9 @@ HealthFinding check_tasks(const Findings&) {
 
 const std::vector<HealthCheck>& health_checks() {
   static const std::vector<HealthCheck> checks = {
-      check_program, check_compiler, check_sandbox, check_nvcc,      check_triton, check_driver,
-      check_gpus,    check_nccl,     check_cupti,   check_gpu_judge, check_cores,  check_memory,
-      check_disk,    check_scratch,  check_limits,  check_locks,     check_tasks};
+      check_program, check_compiler, check_sandbox, check_nvcc,   check_triton,    check_problems,
+      check_driver,  check_gpus,     check_nccl,    check_cupti,  check_gpu_judge, check_cores,
+      check_memory,  check_disk,     check_scratch, check_limits, check_locks,     check_tasks};
   return checks;
 }
 

@@ -24,7 +24,7 @@ void prepare_evaluation(RunConfig& config, policy::Communicator& ranks) {
     throw ConfigError("model.path: eval needs a model; pass model.path=DIR, such as {}",
                       (config.run.path() / "checkpoints" / "final").string());
   if (ranks.rank() == 0)
-    for (const std::string& note : left_out_problems(config)) fmt::print(stderr, "left out: {}\n", note);
+    for (const std::string& note : left_out_problems(config)) fmt::print(stderr, "{}\n", note);
   share_machine(config, ranks);
   use_device(config.model, starting_shape(config), ranks, config.rollout.max_context_tokens);
 }

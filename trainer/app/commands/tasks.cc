@@ -78,7 +78,7 @@ int run_tasks(const TaskWords& words) {
   for (const std::string& word : words.config.overrides)
     (word.find('=') == std::string::npos ? patterns : options.overrides).push_back(word);
   const RunConfig config = options.read();
-  for (const std::string& note : left_out_problems(config)) fmt::print(stderr, "left out: {}\n", note);
+  for (const std::string& note : left_out_problems(config)) fmt::print(stderr, "{}\n", note);
   const std::vector<Task> tasks = tasks_found(config, patterns);
   if (words.prints_prompts || !words.prompt.verdict.empty())
     print_prompts(config, asked(tasks, patterns), words.prompt);

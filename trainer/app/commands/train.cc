@@ -45,7 +45,7 @@ Plan check_and_plan(RunConfig& config, Communicator& ranks, bool goes_on, bool t
   use_device(config.model, shape, ranks, config.rollout.max_context_tokens);
   const std::vector<env::Task> tasks = load_tasks(config);
   if (ranks.rank() == 0)
-    for (const std::string& note : left_out_problems(config)) fmt::print(stderr, "left out: {}\n", note);
+    for (const std::string& note : left_out_problems(config)) fmt::print(stderr, "{}\n", note);
   check_tasks(config, tasks);
   RunConfig planned = config;  // a conversation longer than a pack is one by itself
   const CheckedData data = check_data(config, shape, &ranks);

@@ -74,6 +74,9 @@ RunConfig ConfigWords::read(const std::string& model) const {
   decide_prompt_style(config);
   config.model.renderer = &chat_renderer();
   config.cold_start.pythons = env::python_places(config.env.python);
+  config.tasks.problems.pythons = config.cold_start.pythons;
+  config.tasks.problems.wheels = env::own_wheels();
+  config.tasks.problems.huggingface = config.env.huggingface;
   return config;
 }
 
