@@ -36,7 +36,7 @@ install(TARGETS ${programs} RUNTIME_DEPENDENCY_SET temper_libraries RUNTIME DEST
 set(ops libexec/temper/lib)
 install(TARGETS temper_ops LIBRARY DESTINATION ${ops})
 set_target_properties(temper-lock-up PROPERTIES INSTALL_RPATH "$ORIGIN/lib")
-install(TARGETS temper-lock-up LIBRARY DESTINATION libexec/temper)
+install(TARGETS temper-lock-up temper-segments LIBRARY DESTINATION libexec/temper)
 foreach(version v3 v4)
   install(TARGETS temper_ops_${version} LIBRARY DESTINATION ${ops}/glibc-hwcaps/x86-64-${version})
 endforeach()

@@ -6,12 +6,12 @@ set(boxed temper-runner temper-oracle)
 if(TARGET temper-recorder)
   list(APPEND boxed temper-recorder)
 endif()
-list(APPEND boxed temper-lock-up)
-set_target_properties(temper-lock-up PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/instrumented")
+list(APPEND boxed temper-lock-up temper-segments)
+set_target_properties(temper-lock-up temper-segments PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/instrumented")
 set_target_properties(${boxed} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/instrumented")
 
 set(copies ${boxed})
-list(TRANSFORM copies REPLACE "^temper-lock-up$" "libtemper-lock-up.so")
+list(TRANSFORM copies REPLACE "^temper-(lock-up|segments)$" "libtemper-\\1.so")
 list(TRANSFORM copies PREPEND "<BINARY_DIR>/")
 ExternalProject_Add(plain_boxes
   SOURCE_DIR "${PROJECT_SOURCE_DIR}"

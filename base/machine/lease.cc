@@ -29,21 +29,18 @@ std::filesystem::path lock_folder() {
   throw WorldError("TMPDIR: {} cannot be used: {}", chosen ? chosen : "/tmp", error.message());
 }
 
-std::filesystem::path path_of(const std::string& part) {
-  return lock_folder() / fmt::format("temper-{}-{}.lock", ::geteuid(), part);
-}
-
 Fd open_lock(const std::string& part) {
-  const auto path = path_of(part);
+  const auto path = lease_file(part);
   Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!lock) throw system_error(fmt::format("open {}", path.string()));
   return lock;
 }
 
-bool try_lock(const Fd& lock, const std::string& part) {
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return true;
+bool try_lock(const Fd& lock, const std::string& part, LeaseKind kind = LeaseKind::kAlone) {
+  const int operation = kind == LeaseKind::kAlone ? LOCK_EX : LOCK_SH;
+  if (::flock(lock.get(), operation | LOCK_NB) == 0) return true;
   if (errno == EWOULDBLOCK || errno == EINTR) return false;
-  throw system_error(fmt::format("lock {}", path_of(part).string()));
+  throw system_error(fmt::format("lock {}", lease_file(part).string()));
 }
 
 std::string printable(std::string text) {
@@ -80,13 +77,17 @@ LeaseListener& listener_of_all() {
 
 }  // namespace
 
-LeaseWait::LeaseWait(std::string part)
-    : part_(std::move(part)), start_s_(now_s()), lock_(open_lock(part_)), turn_(open_lock(part_ + "-turn")) {}
+LeaseWait::LeaseWait(std::string part, LeaseKind kind)
+    : part_(std::move(part)),
+      kind_(kind),
+      start_s_(now_s()),
+      lock_(open_lock(part_)),
+      turn_(open_lock(part_ + "-turn")) {}
 
 Fd LeaseWait::try_now() {
   if (!has_turn_) has_turn_ = try_lock(turn_, part_);
   if (!has_turn_ && waited_s() < kTurn_s) return {};
-  if (!try_lock(lock_, part_)) return {};
+  if (!try_lock(lock_, part_, kind_)) return {};
   sign(lock_);
   turn_ = Fd();
   return std::move(lock_);
@@ -98,8 +99,7 @@ std::string LeaseWait::holder() const {
   return n > 0 ? printable({text.data(), size_t(n)}) : "a process that did not identify itself";
 }
 
-Fd lease(const std::string& part, const std::function<bool()>& give_up, const LeaseListener& listener) {
-  LeaseWait wait(part);
+static Fd wait_for(LeaseWait wait, const std::function<bool()>& give_up, const LeaseListener& listener) {
   int64_t told_s = 0;
   for (;;) {
     if (Fd lock = wait.try_now()) return lock;
@@ -110,8 +110,16 @@ Fd lease(const std::string& part, const std::function<bool()>& give_up, const Le
   }
 }
 
-Fd lease(const std::string& part) {
-  Fd lock = lease(part, interrupted);
+Fd lease(const std::string& part, const std::function<bool()>& give_up, const LeaseListener& listener) {
+  return wait_for(LeaseWait(part), give_up, listener);
+}
+
+std::filesystem::path lease_file(const std::string& part) {
+  return lock_folder() / fmt::format("temper-{}-{}.lock", ::geteuid(), part);
+}
+
+Fd lease(const std::string& part, LeaseKind kind) {
+  Fd lock = wait_for(LeaseWait(part, kind), interrupted, {});
   if (!lock) throw WorldError("interrupted while another process held {}", part);
   return lock;
 }

@@ -43,7 +43,7 @@ nanoseconds waited_in(nanoseconds turn, const std::optional<ThreadTimes>& before
   return std::clamp(delayed + unseen, nanoseconds(0), std::max(turn - ran, nanoseconds(0)));
 }
 
-TurnWatch::TurnWatch(pid_t process) : thread_(process), all_threads_(process) {}
+TurnWatch::TurnWatch(pid_t process) : thread_(process) {}
 
 void TurnWatch::begin() {
   before_ = thread_.read();
@@ -52,21 +52,6 @@ void TurnWatch::begin() {
 
 nanoseconds TurnWatch::waited(nanoseconds ended, nanoseconds unseen) const {
   return waited_in(ended - begun_, before_, thread_.read(), unseen);
-}
-
-// Whoever asks for the time of all threads has the kernel count up to now what those that run have run, the first among them. What it
-// runs from then on until it is asked for counts against the others, and so that is to be little.
-std::optional<nanoseconds> TurnWatch::helpers() const {
-  constexpr int kTries = 50;
-  constexpr nanoseconds kAtATime{50'000};
-  for (int i = 0; i < kTries; ++i) {
-    const auto all = all_threads_.read();
-    const auto first = thread_.read();
-    const auto all_then = all_threads_.read();
-    if (!all || !first || !all_then) return std::nullopt;
-    if (*all_then - *all < kAtATime) return *all - first->ran;
-  }
-  return std::nullopt;
 }
 
 }  // namespace temper::env

@@ -59,13 +59,8 @@ class TurnWatch {
   // waited_in the turn that we saw end then, by raw_clock().
   std::chrono::nanoseconds waited(std::chrono::nanoseconds ended, std::chrono::nanoseconds unseen) const;
 
-  // CPU time so far of all the process's threads but the first. Nothing where the kernel does not count, or where we get no core for
-  // long enough to read two numbers at a time.
-  std::optional<std::chrono::nanoseconds> helpers() const;
-
  private:
   SchedStat thread_;
-  ProcessClock all_threads_;
   std::chrono::nanoseconds begun_{0};
   std::optional<ThreadTimes> before_;
 };

@@ -36,6 +36,8 @@ ModuleGpuLane::ModuleGpuLane(const LaneSetup& setup)
   options_.min_pairs = setup.min_pairs;
   options_.max_pairs = setup.max_pairs;
   options_.naive = setup.naive;
+  options_.comparable_share = setup.compared;
+  options_.believe_shares = setup.believe_shares;
   options_.compare_refused = setup.compare_refused;
   machine_ = find_module_machine(box_.python, device_of_modules(), setup.gpu);
   box_.device = machine_.device;
@@ -44,7 +46,8 @@ ModuleGpuLane::ModuleGpuLane(const LaneSetup& setup)
   box_.memory_bytes = std::max(box_.memory_bytes, setup.memory_mb << 20);
   box_.user = lane_user();
   take_short_turns();
-  bench_.emplace(box_, kModuleSpares);
+  turns_.emplace(machine_.uuid);
+  start_bench();
   bench_->wait_ready();
 }
 
@@ -57,8 +60,8 @@ LaneAnswer ModuleGpuLane::judge(const LaneRequest& request) {
     const auto candidate = module_candidate_from(request.source);
     if (!candidate) throw WorldError("a candidate arrived damaged");
     const Task& task = setup_.tasks.at(request.task);
-    const Fd held = lease(machine_.uuid);
-    if (!bench_) bench_.emplace(box_, kModuleSpares);
+    const Fd held = lease(machine_.uuid, LeaseKind::kShared);  // not while the GPU trains
+    if (!bench_) start_bench();
     LaneAnswer answer{ModuleProcedure(options_, machine_, *bench_, task).judge(*candidate)};
     if (machine_.device != "cpu") answer.verdict.gpu = machine_.name;
     return answer;
@@ -69,6 +72,8 @@ LaneAnswer ModuleGpuLane::judge(const LaneRequest& request) {
     return {infra(e.what())};
   }
 }
+
+void ModuleGpuLane::start_bench() { bench_.emplace(box_, kModuleSpares, &*turns_); }
 
 void ModuleGpuLane::prepare() {
   try {

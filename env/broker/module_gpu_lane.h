@@ -1,5 +1,5 @@
 #pragma once
-// A GPU whose candidates are modules of PyTorch, one after another.
+// A GPU whose candidates are modules of PyTorch. Several lanes may share one: of each a candidate is judged at a time.
 
 #include <optional>
 
@@ -22,10 +22,13 @@ class ModuleGpuLane : public LaneJudge {
   void prepare() override;
 
  private:
+  void start_bench();
+
   LaneSetup setup_;
   ModuleBoxOptions box_;
   ModuleProcedureOptions options_;
   ModuleMachine machine_;
+  std::optional<ModuleTurns> turns_;
   std::optional<ModuleBench> bench_;
 };
 

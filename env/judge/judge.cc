@@ -89,6 +89,21 @@ void JudgeOptions::visit(OptionVisitor& v) {
       "compare_refused", compare_refused,
       {.help = "run modules of PyTorch that are refused for their imports all the same, for the comparable "
                "verdict alone; this takes GPU time. temper eval and temper judge always do"});
+  v.option("compared", compared,
+           {.help = "share of answers to training tasks that are judged as KernelBench judges them, too, where they are modules of "
+                    "PyTorch. It draws inputs on the host and calls a hundred times, which takes longer than the rest. Evaluations "
+                    "compare all answers",
+            .min = 0,
+            .max = 1});
+  v.option("believe_shares", believe_shares,
+           {.help = "take a PyTorch module's own word for the share of GPU time in its kernels, for rewards and rejection that "
+                    "use it. A module can forge that word, so that by default its share is unknown"});
+  v.option("module_lanes", module_lanes,
+           {.help = "modules of PyTorch that are judged at a time on one GPU; calls are timed one candidate after another. Each holds "
+                    "its problem in memory. If 0, one for two cores, but at most 6, and in training as many as fit beside the policy",
+            .min = 0,
+            .max = 32,
+            .may_change = true});
   v.option("gpu_far_inputs", gpu_far_inputs,
            {.help = "test candidates in CUDA on unusual inputs (spikes, offsets, equal indices and "
                     "others), as candidates in C++ always are. Without them fewer short-cuts are found, "
@@ -191,10 +206,11 @@ struct Judge::Impl {
     return false;
   }
 
-  // Whether the cached verdict is one that training gave to a refused module, without the comparable verdict that is asked for.
+  // Whether the cached verdict is one that training gave to a module, without the comparable verdict that is asked for.
   bool lacks_comparable(uint32_t task, const Verdict& verdict) const {
-    return options.compare_refused && tasks[task].module && !verdict.comparable &&
-           verdict.kind == VerdictKind::kRejectPolicy;
+    if (!tasks[task].module || verdict.comparable) return false;
+    if (verdict.kind == VerdictKind::kRejectPolicy) return options.compare_refused;
+    return options.compared >= 1 || tasks[task].split != "train";
   }
 
   void wait(double until_s) {

@@ -31,7 +31,10 @@ struct JudgeOptions {
   double module_timeout_s = 180, module_warm_up_s = 30;
   int64_t memory_mb = 1024;
   int64_t min_pairs = 7, max_pairs = 21;
-  bool compare_refused = false;         // whether modules that are refused for imports are run all the same
+  bool compare_refused = false;  // whether modules that are refused for imports are run all the same
+  double compared = 0.1;         // share of answers to training tasks that get a comparable verdict, if they are modules
+  bool believe_shares = false;   // whether profile_share of modules is paid, which is their own word
+  int64_t module_lanes = 0;      // lanes of modules on a GPU; 0: one for two cores, up to kMostModuleLanes
   bool gpu_far_inputs = true;           // whether a GPU's inputs depart from plain ones (draw_forms.h)
   double again = 0;                     // share of PASSes that are judged once more
   std::string cache = "";               // a file (verdict_cache.h); verdicts stay in memory if it is empty
@@ -51,6 +54,10 @@ struct JudgeOptions {
   double restart_s = 1;     // the pause after a lane's failed start; it doubles with each further failure
   void visit(OptionVisitor& v);
 };
+
+inline constexpr int64_t kMostModuleLanes = 6;
+// Lanes of modules on each of so many GPUs, by env.module_lanes.
+int64_t module_lanes(const JudgeOptions& options, int64_t gpus);
 
 using Ticket = uint64_t;
 

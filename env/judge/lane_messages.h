@@ -20,6 +20,8 @@ struct LaneSetup {  // judge → broker, once
   int64_t memory_mb = 0, min_pairs = 0, max_pairs = 0;
   bool naive = false;                    // ask the naive judge, too
   bool compare_refused = false;          // as JudgeOptions
+  double compared = 1;                   // as JudgeOptions
+  bool believe_shares = false;           // as JudgeOptions
   bool gpu_far_inputs = true;            // as JudgeOptions
   std::vector<uint8_t> gpu_target = {};  // a GpuTarget; empty: the default target
   std::string python = {};               // as JudgeOptions

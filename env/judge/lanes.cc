@@ -100,13 +100,13 @@ class Lanes : public JudgeBackend {
     const auto place = std::ranges::find(gpu_numbers_, gpu);
     if (place == gpu_numbers_.end()) return nullptr;
     const auto lane = size_t(place - gpu_numbers_.begin());
-    Fd free = lease(gpus_.lanes[lane].ready().gpu_uuid, give_up);  // after the candidate that is on it
+    Fd free = lease(gpus_.lanes[lane].ready().gpu_uuid, give_up);  // after the candidates that are on it
     if (!free) return nullptr;
     auto lock = std::make_unique<Fd>(std::move(free));
-    gpus_.held[lane] = true;
-    return std::shared_ptr<void>(lock.release(), [this, lane](void* held) {
+    hold_lanes(gpu, true);
+    return std::shared_ptr<void>(lock.release(), [this, gpu](void* held) {
       delete static_cast<Fd*>(held);
-      gpus_.held[lane] = false;
+      hold_lanes(gpu, false);
     });
   }
 
@@ -125,6 +125,7 @@ class Lanes : public JudgeBackend {
     std::vector<BrokerClient> lanes;
     std::vector<JobRef> jobs;       // by lane
     std::vector<bool> held;         // by lane: gets no candidates for now
+    std::vector<bool> jobs_made;    // by lane: it has had a job
     std::vector<uint32_t> at_hand;  // by lane: the task of its last job
     std::deque<JobRef> queue;
     bool gpu = false;
@@ -132,6 +133,11 @@ class Lanes : public JudgeBackend {
     bool given_up() const { return !lanes.empty() && std::ranges::all_of(lanes, &BrokerClient::given_up); }
     const std::string& last_words() const { return lanes.back().last_words(); }
   };
+
+  void hold_lanes(int64_t gpu, bool held) {
+    for (size_t i = 0; i < gpu_numbers_.size(); ++i)
+      if (gpu_numbers_[i] == gpu) gpus_.held[i] = held;
+  }
 
   // Candidates in a row that could not be judged by lanes that live.
   struct Infra {
@@ -157,6 +163,8 @@ class Lanes : public JudgeBackend {
                     .max_pairs = options_.max_pairs,
                     .naive = options_.judge != "full",
                     .compare_refused = options_.compare_refused,
+                    .compared = options_.compared,
+                    .believe_shares = options_.believe_shares,
                     .gpu_far_inputs = options_.gpu_far_inputs,
                     .python = options_.python,
                     .huggingface = options_.huggingface};
@@ -185,6 +193,7 @@ class Lanes : public JudgeBackend {
     pool.jobs.resize(pool.lanes.size(), jobs_.end());
     pool.held.resize(pool.lanes.size());
     pool.at_hand.resize(pool.lanes.size());
+    pool.jobs_made.resize(pool.lanes.size());
     const auto starts = [](const BrokerClient& lane) {
       return lane.state() == BrokerClient::State::kStarting;
     };
@@ -212,11 +221,14 @@ class Lanes : public JudgeBackend {
     gpus_.gpu = true;
     std::erase_if(setup.tasks, [](const Task& task) { return !task.on_gpu(); });
     if (setup.tasks.empty()) return;
-    gpu_numbers_ = options_.gpus.empty() ? std::vector<int64_t>{options_.first_gpu} : options_.gpus;
-    for (const int64_t gpu : gpu_numbers_) {
-      setup.gpu = int(gpu);
-      gpus_.lanes.emplace_back(setup, lane);
-    }
+    const auto gpus = options_.gpus.empty() ? std::vector<int64_t>{options_.first_gpu} : options_.gpus;
+    const int64_t of_each = modules_ ? module_lanes(options_, std::ssize(gpus)) : 1;
+    for (int64_t i = 0; i < of_each; ++i)
+      for (const int64_t gpu : gpus) {
+        setup.gpu = int(gpu);
+        gpus_.lanes.emplace_back(setup, lane);
+        gpu_numbers_.push_back(gpu);
+      }
     finish_start(gpus_);
   }
 
@@ -236,6 +248,7 @@ class Lanes : public JudgeBackend {
       const auto next = pool.gpu ? next_for_gpu(pool, i) : next_for_core(pool);
       pool.jobs[i] = *next;
       pool.at_hand[i] = pool.jobs[i]->order.task;
+      pool.jobs_made[i] = true;
       pool.queue.erase(next);
       pool.lanes[i].assign(request_of(*pool.jobs[i], pool));
     }
@@ -255,16 +268,24 @@ class Lanes : public JudgeBackend {
   }
 
   // The oldest job. Where problems are modules it is the oldest of the problem that the lane has at hand, because to load
-  // another one takes seconds; but none is passed over for ever.
+  // another one takes seconds, then of one that no other lane has; but none is passed over for ever.
   std::deque<JobRef>::iterator next_for_gpu(Pool& pool, size_t lane) {
     constexpr int kMostPassed = 64;
     JobRef oldest = pool.queue.front();
     if (!modules_ || oldest->passed >= kMostPassed) return pool.queue.begin();
-    const auto next =
-        std::ranges::find(pool.queue, pool.at_hand[lane], [](JobRef job) { return job->order.task; });
+    const auto task_of = [](JobRef job) { return job->order.task; };
+    auto next = pool.jobs_made[lane] ? std::ranges::find(pool.queue, pool.at_hand[lane], task_of) : pool.queue.end();
+    if (next == pool.queue.end())
+      next = std::ranges::find_if(pool.queue, [&](JobRef job) { return !at_another_hand(pool, job->order.task); });
     if (next == pool.queue.end()) return pool.queue.begin();
     if (next != pool.queue.begin()) ++oldest->passed;
     return next;
+  }
+
+  static bool at_another_hand(const Pool& pool, uint32_t task) {
+    for (size_t i = 0; i < pool.lanes.size(); ++i)
+      if (pool.jobs_made[i] && pool.at_hand[i] == task) return true;
+    return false;
   }
 
   LaneRequest request_of(const Job& job, const Pool& pool) {
@@ -367,6 +388,11 @@ class Lanes : public JudgeBackend {
 };
 
 }  // namespace
+
+int64_t module_lanes(const JudgeOptions& options, int64_t gpus) {
+  if (options.module_lanes > 0) return options.module_lanes;
+  return std::clamp<int64_t>(int64_t(allowed_core_count()) / (2 * std::max<int64_t>(gpus, 1)), 1, kMostModuleLanes);
+}
 
 std::unique_ptr<JudgeBackend> make_lanes(const JudgeOptions& options, const std::vector<Task>& tasks) {
   return std::make_unique<Lanes>(options, tasks);

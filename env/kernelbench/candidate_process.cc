@@ -1,10 +1,12 @@
 #include "env/kernelbench/candidate_process.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "base/error.h"
 #include "env/box/clock.h"
+#include "env/kernelbench/module_turns.h"
 #include "env/verdict/message.h"
 
 namespace temper::env {
@@ -17,6 +19,15 @@ constexpr int64_t kUntimedTrials = 4;  // before those that count: env/kernelben
 
 Finding late(const ModuleBound& bound) { return {VerdictKind::kFailTimeout, "timeout", bound.words}; }
 
+// Descriptors of a process's memory, each of which the reference maps. Torch has a few large pieces and keeps them.
+constexpr int64_t kMostSegments = 256;
+constexpr nanoseconds kStopPatience{2'000'000'000};
+
+int64_t next_party() {
+  static std::atomic<int64_t> last{0};
+  return ++last;
+}
+
 double us_between(nanoseconds begun, nanoseconds ended) { return double((ended - begun).count()) * 1e-3; }
 
 }  // namespace
@@ -26,14 +37,15 @@ CandidateProcess::CandidateProcess(ModuleZygote& zygote, const Exchange& exchang
                             .exchange_bytes = exchange.bytes,
                             .clock = clock_.file(),
                             .user = user})),
-      watch_(process_.pid()) {}
+      party_{.number = next_party(), .baseline = exchange.baseline},
+      tree_(process_.pid()) {}
 
 CandidateProcess::Answer CandidateProcess::ask(ModuleStep step, const Json& request, const char* expected,
                                                nanoseconds usual) {
   const ModuleBound most = bound(step, usual);
-  const nanoseconds start = raw_clock();
+  const nanoseconds start = lane_clock();
   ModuleFrame frame = process_.ask(request, most.time);
-  left_ -= raw_clock() - start;
+  left_ -= lane_clock() - start;
   return answer_of(std::move(frame), expected, most);
 }
 
@@ -98,29 +110,23 @@ CandidateProcess::Answer CandidateProcess::take_weights(const Json& weights) {
 }
 
 CandidateProcess::Answer CandidateProcess::arm(const ReferenceProcess::Placed& placed, bool own_time) {
-  Json outputs = placed.outputs;
-  offsets_.clear();
-  for (Json& one : outputs) {
-    offsets_.push_back(one.at("offset").get<uint64_t>());
-    one.erase("offset");
-  }
   Json request{
-      {"op", "arm"}, {"inputs", placed.inputs}, {"outputs", std::move(outputs)}, {"nonce", ++number_}};
+      {"op", "arm"}, {"inputs", placed.inputs}, {"outputs", placed.outputs}, {"nonce", ++number_}};
   if (own_time) request["own_time"] = true;
   return ask(ModuleStep::kBetween, request, "armed");
 }
 
-CandidateProcess::Call CandidateProcess::go(const Steps& steps) {
+CandidateProcess::Call CandidateProcess::go(ReferenceProcess& reference) {
   Call call;
-  let_compute(steps, call);
+  let_compute(reference, call);
   if (call.answer.found) {
     process_.kill();
     return call;
   }
   const ModuleBound most = bound(ModuleStep::kBetween);
-  const nanoseconds start = raw_clock();
-  ModuleFrame frame = process_.receive(most.time);
-  left_ -= raw_clock() - start;
+  const nanoseconds start = lane_clock();
+  ModuleFrame frame = said_ ? *std::exchange(said_, std::nullopt) : process_.receive(most.time);
+  left_ -= lane_clock() - start;
   call.answer = answer_of(std::move(frame), "done", most);
   if (call.answer.found) return call;
   try {
@@ -133,56 +139,72 @@ CandidateProcess::Call CandidateProcess::go(const Steps& steps) {
   return call;
 }
 
-// The clock runs before anything of the inputs can be seen, and until the outputs lie where the process cannot reach them. The
-// outputs' places are told only once it says that its result is there, so that nothing can be computed into them, and the
-// inputs are taken away before. Leaves the call without times where it ends in another way.
-void CandidateProcess::let_compute(const Steps& steps, Call& call) {
+// The clock runs from when the inputs are there until the reference has copied the outputs from where the process says that they lie.
+// What it computes or moves later does not count, and no code of its own takes part in handing results over, so that none of its
+// time is free. Leaves the call without a time where it ends in another way.
+void CandidateProcess::let_compute(ReferenceProcess& reference, Call& call) {
   using Word = ClockPage::Word;
-  const auto early = [&](Word word) {
-    if (!clock_.said(word, number_)) return false;
+  using Step = ReferenceProcess::Step;
+  clock_.say(Word::kGo, number_);
+  reference.take(Step::kShow);
+  if (clock_.said(Word::kComputed, number_)) {
     call.answer.found =
         Finding{VerdictKind::kHack, "clock", "said that a call was done before it was time to do it"};
-    return true;
-  };
-  if (early(Word::kComputed) || early(Word::kDone)) return;
-  ClockPage::Wait computed, done;
-  const auto helpers_at_start = watch_.helpers();
-  const nanoseconds start = raw_clock();
-  clock_.say(Word::kGo, number_);
-  nanoseconds waited = steps.show();
-  if (early(Word::kComputed)) return;
-  const auto helpers_when_given = watch_.helpers();
+    return;
+  }
   const nanoseconds given = raw_clock();
   clock_.say(Word::kGiven, number_);
-  const ModuleStep step = std::exchange(warm_, true) ? ModuleStep::kCall : ModuleStep::kFirstCall;
-  if (!until(Word::kComputed, step, call, computed)) return;
-  const auto helpers_when_computed = watch_.helpers();
-  if (steps.retract) waited += steps.retract();
-  if (early(Word::kDone)) return;
-  clock_.put_offsets(offsets_);
-  watch_.begin();
-  clock_.say(Word::kAsked, number_);
-  if (!until(Word::kDone, ModuleStep::kBetween, call, done)) return;
-  waited += watch_.waited(done.ended, done.unseen) + steps.snapshot();
-  const nanoseconds end = raw_clock();
-  const auto helpers_at_end = watch_.helpers();
-  call.us = us_between(given, computed.ended);
-  call.rest_us = us_between(start, end) - call.us;
-  call.waited_us = us_between({}, waited);
-  call.helpers_us = call.rest_us;  // where the kernel does not count
-  if (helpers_at_start && helpers_when_given && helpers_when_computed && helpers_at_end)
-    call.helpers_us = std::max(0.0, us_between(*helpers_at_start, *helpers_when_given) +
-                                        us_between(*helpers_when_computed, *helpers_at_end));
+  ClockPage::Wait computed;
+  if (!until_computed(reference, call, computed)) return;
+  reference.copy_places(clock_);
+  const nanoseconds waited = reference.take(Step::kSnapshot);
+  call.us = us_between(given + waited, raw_clock());
 }
 
-// Whether the process writes the call's number there. Where it is out of time, that is what is found.
-bool CandidateProcess::until(ClockPage::Word word, ModuleStep step, Call& call, ClockPage::Wait& wait) {
-  const ModuleBound most = bound(step);
-  const nanoseconds start = raw_clock();
-  wait = clock_.wait(word, number_, most.time, [&] { return process_.heard(); });
-  left_ -= wait.ended - start;
+// Whether the process says that its result is there. Where it is out of time, that is what is found.
+bool CandidateProcess::until_computed(ReferenceProcess& reference, Call& call, ClockPage::Wait& wait) {
+  const ModuleBound most = bound(std::exchange(warm_, true) ? ModuleStep::kCall : ModuleStep::kFirstCall);
+  const nanoseconds start = lane_clock();
+  nanoseconds left = most.time;
+  for (;;) {
+    wait = clock_.wait(ClockPage::Word::kComputed, number_, left, [&] { return process_.heard(); });
+    left = most.time - (lane_clock() - start);
+    if (wait.end != ClockPage::End::kBroken) break;
+    if (!pass_segment(reference)) break;
+    call.maps = true;
+  }
+  // What it has exported before it said so may not have been read yet.
+  while (wait.end == ClockPage::End::kDone && !said_ && process_.heard() && pass_segment(reference))
+    call.maps = true;
+  left_ -= lane_clock() - start;
   if (wait.end == ClockPage::End::kLate) call.answer.found = late(most);
   return wait.end == ClockPage::End::kDone;
+}
+
+// Whether what it has said is where memory of its own lies, which the reference has mapped now.
+bool CandidateProcess::pass_segment(ReferenceProcess& reference) {
+  ModuleFrame frame = process_.receive(kStopPatience);
+  const std::vector<Fd> memory = process_.descriptors();
+  const bool segment = frame.json && frame.json->value("status", Json()) == "segment" && memory.size() == 1 &&
+                       ++segments_ <= kMostSegments;
+  if (!segment) {
+    said_ = std::move(frame);
+    return false;
+  }
+  const auto number = [&](const char* key) {
+    const auto found = frame.json->find(key);
+    return found != frame.json->end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
+  };
+  reference.take_segment({{"number", number("number")}, {"bytes", number("bytes")}}, memory.front());
+  return true;
+}
+
+void CandidateProcess::freeze() {
+  if (process_.running() && !tree_.stop(kStopPatience)) process_.kill();
+}
+
+void CandidateProcess::thaw() {
+  if (process_.running()) tree_.resume();
 }
 
 CandidateProcess::Answer CandidateProcess::comparable_times(int64_t trials, nanoseconds expected,

@@ -1,17 +1,16 @@
 #pragma once
 // The broker's side of a process that becomes one candidate, or that holds the baseline. It is warm before it is needed and
-// used for one source. Whatever it answers, its time is the broker's and its results are looked at elsewhere.
+// used for one source. Whatever it answers, its time is the broker's, and the reference reads its results where they lie.
 
 #include <chrono>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "env/box/sched_stat.h"
+#include "env/box/process_tree.h"
 #include "env/kernelbench/clock_page.h"
 #include "env/kernelbench/module_candidate.h"
 #include "env/kernelbench/module_limits.h"
@@ -25,10 +24,11 @@ namespace temper::env {
 
 class CandidateProcess {
  public:
-  // The memory through which its calls pass.
+  // The memory through which inputs and weights come to it, the baseline's or a candidate's.
   struct Exchange {
     int descriptor = -1;
     int64_t bytes = 0;
+    bool baseline = false;
   };
   // Starts it; it becomes `user`. Errors: WorldError.
   CandidateProcess(ModuleZygote& zygote, const Exchange& exchange, uid_t user);
@@ -51,23 +51,22 @@ class CandidateProcess {
   Answer take(const ModuleCandidate& candidate, const Task& task);
   Answer take_weights(const nlohmann::json& weights);
 
-  // Makes ready for a call. Nothing of its inputs is there yet, and it does not learn where its outputs will lie. `own_time`:
-  // the process shall say what its module took.
+  // Makes ready for a call. Nothing of its inputs is there yet. `own_time`: the process shall say what its module took.
   Answer arm(const ReferenceProcess::Placed& placed, bool own_time = false);
-  // What the reference does in a call while the clock runs, and for how long that waited for cores. `retract` may be missing.
-  struct Steps {
-    std::function<std::chrono::nanoseconds()> show, retract, snapshot;
-  };
   struct Call {
     Answer answer;
     std::vector<ModuleTensor> outputs;
-    double us = 0;       // from when the inputs were there until it said that its result was
-    double rest_us = 0;  // before and after that, from the clock's start until its outputs were copied away
-    // Of the rest: what went by while others had the cores, and the CPU time of the process's threads that had nothing to do there.
-    double waited_us = 0, helpers_us = 0;
+    double us = 0;  // from when its inputs were there until the reference had copied its outputs
+    // Its outputs lay in memory that the reference had not mapped before, which took a part of that time.
+    bool maps = false;
   };
-  // Makes the call that is armed.
-  Call go(const Steps& steps);
+  // Makes the call that is armed, with the reference, which has drawn its inputs.
+  Call go(ReferenceProcess& reference);
+
+  // Stops it with all that it has started, and sees them stopped; sets them going again. What takes longer than that may is killed, and
+  // found by the next thing that is asked of it.
+  void freeze();
+  void thaw();
 
   // Times as the process itself measures them, milliseconds. Nobody believes them. KernelBench times candidates with what they
   // keep for gradients, and its reference without. `expected`: what such a call has taken so far.
@@ -78,10 +77,12 @@ class CandidateProcess {
 
   bool running() const { return process_.running(); }
   pid_t pid() const { return process_.pid(); }
+  const ReferenceProcess::Party& party() const { return party_; }
 
  private:
-  void let_compute(const Steps& steps, Call& call);
-  bool until(ClockPage::Word word, ModuleStep step, Call& call, ClockPage::Wait& wait);
+  void let_compute(ReferenceProcess& reference, Call& call);
+  bool until_computed(ReferenceProcess& reference, Call& call, ClockPage::Wait& wait);
+  bool pass_segment(ReferenceProcess& reference);
   Answer ask(ModuleStep step, const nlohmann::json& request, const char* expected,
              std::chrono::nanoseconds usual = {});
   Answer answer_of(ModuleFrame frame, const char* expected, const ModuleBound& bound);
@@ -93,12 +94,14 @@ class CandidateProcess {
 
   ClockPage clock_;
   ModuleProcess process_;
-  TurnWatch watch_;
+  ReferenceProcess::Party party_;
+  ProcessTree tree_;
+  std::optional<ModuleFrame> said_;  // in a call, before it was asked
+  int64_t segments_ = 0;             // that it has exported
   ModuleLimits limits_ = one_limit({});
   std::chrono::nanoseconds left_{0};
-  bool warm_ = false;              // a call has been made
-  uint64_t number_ = 0;            // of the call that is armed
-  std::vector<uint64_t> offsets_;  // where its outputs will lie
+  bool warm_ = false;    // a call has been made
+  uint64_t number_ = 0;  // of the call that is armed
 };
 
 // One or two that are warm, made in the background. Each is used for one candidate.

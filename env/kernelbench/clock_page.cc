@@ -8,13 +8,14 @@
 
 #include "base/error.h"
 #include "env/box/clock.h"
+#include "env/kernelbench/module_turns.h"
 
 namespace temper::env {
 namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr int64_t kLine = 64, kOffsetsAt = 512;  // bytes; env/kernelbench/python/clock.py has them, too
+constexpr int64_t kLine = 64, kPlacesAt = 512;  // bytes; env/kernelbench/python/clock.py has them, too
 constexpr nanoseconds kSpins{20'000'000};        // what takes longer is timed well enough by short sleeps
 constexpr nanoseconds kLook{1'000'000};          // how often it is asked whether all is over
 constexpr int kSpinsBetween = 64;                // between two looks at the clock
@@ -50,15 +51,14 @@ bool ClockPage::said(Word word, uint64_t number) const {
   return word_at(memory_, word).load(std::memory_order_acquire) == number;
 }
 
-void ClockPage::put_offsets(std::span<const uint64_t> offsets) {
-  TEMPER_CHECK(offsets.size() <= kMostOffsets, "{} outputs", offsets.size());
-  std::memcpy(memory_.data() + kOffsetsAt, offsets.data(), offsets.size_bytes());
+void ClockPage::copy_places(const ClockPage& from) {
+  std::memcpy(memory_.data() + kPlacesAt, from.memory_.data() + kPlacesAt, kMostPlaces * sizeof(uint64_t));
 }
 
 ClockPage::Wait ClockPage::wait(Word word, uint64_t number, nanoseconds patience,
                                 const std::function<bool()>& broken) const {
   const auto at = word_at(memory_, word);
-  const nanoseconds begun = raw_clock();
+  const nanoseconds begun = raw_clock(), lane_begun = lane_clock();
   Wait wait{.ended = begun};
   for (nanoseconds looked = begun;;) {
     const nanoseconds before = wait.ended;
@@ -69,7 +69,7 @@ ClockPage::Wait ClockPage::wait(Word word, uint64_t number, nanoseconds patience
       wait.end = End::kDone;
       return wait;
     }
-    if (wait.ended - begun > patience) return wait;
+    if (wait.ended - begun > patience && lane_clock() - lane_begun > patience) return wait;
     if (wait.ended - looked > kLook) {
       looked = wait.ended;
       // What was written just before the end counts.

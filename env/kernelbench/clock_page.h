@@ -2,13 +2,12 @@
 // The clock of a module's calls: words of memory shared with a process, through which it and the broker take turns.
 //
 // A process is told a number beforehand, and waits until that number is in a word of the broker's. It does what it shall, and
-// writes the number into a word of its own. The broker alone takes the time. What is in the outputs by then is looked at by
-// another process, so a number that comes too early has computed nothing.
+// writes the number into a word of its own. The broker alone takes the time. What lies at the places that it names by then is
+// looked at by another process, so a number that comes too early has computed nothing.
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <span>
 
 #include "env/box/shared_memory.h"
 
@@ -17,16 +16,14 @@ namespace temper::env {
 class ClockPage {
  public:
   static constexpr int64_t kBytes = 4096;
-  static constexpr size_t kMostOffsets = 256;
+  static constexpr size_t kMostPlaces = 256;
 
-  // Each in a cache line of its own. A candidate's process writes kComputed and kDone, the reference's kDone, the broker the
-  // others.
+  // Each in a cache line of its own. A candidate's process writes kComputed, the reference's kDone, the broker the others.
   enum class Word : uint8_t {
-    kGo,        // the clock runs
-    kDone,      // the outputs are written; the step is over
+    kGo,        // the call begins, the step shall be done
+    kDone,      // the step is over
     kGiven,     // the inputs are there or, on a GPU, on their way
     kComputed,  // the result is there, in memory of the process's own
-    kAsked,     // the places of the outputs are told
     kStep,      // what the reference shall do
   };
 
@@ -36,8 +33,8 @@ class ClockPage {
 
   void say(Word word, uint64_t number);
   bool said(Word word, uint64_t number) const;
-  // Where the outputs lie, bytes from the exchange's beginning; before kAsked. At most kMostOffsets.
-  void put_offsets(std::span<const uint64_t> offsets);
+  // Where the outputs lie, in the words of env/kernelbench/python/vmm.py, which another page is told. Nobody here reads them.
+  void copy_places(const ClockPage& from);
 
   enum class End : uint8_t {
     kDone,

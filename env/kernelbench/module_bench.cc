@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "env/box/clock.h"
+#include "env/kernelbench/module_times.h"
+#include "env/verdict/timing.h"
 
 namespace temper::env {
 namespace {
@@ -14,7 +16,10 @@ using std::chrono::nanoseconds;
 
 constexpr ModuleLimits kBaselineLimits =
     one_limit(std::chrono::seconds(600));  // for each thing that is asked of it
-constexpr int kWarmCalls = 3;
+constexpr int kWarmCalls = 3, kAloneCalls = 5;
+// Of a launch that waits for nothing. A GPU that another process keeps busy is shared by turns of a millisecond and more.
+constexpr double kIdle_us = 400;
+constexpr nanoseconds kQuietPatience = std::chrono::seconds(2);
 
 // The reference's own module, run by the same program as candidates: what that costs is then the same for both.
 constexpr const char* kBaselineSource = "class ModelNew(Model):\n    pass\n";
@@ -27,16 +32,32 @@ std::string secret_key() {
   return fmt::format("{:016x}{:016x}", words[0], words[1]);
 }
 
-ModuleBench::ModuleBench(const ModuleBoxOptions& options, int64_t spares)
-    : zygote_(options), reference_(options), pool_(zygote_, options.user, spares) {}
+ModuleBench::ModuleBench(const ModuleBoxOptions& options, int64_t spares, ModuleTurns* turns)
+    : user_(options.user),
+      turns_(turns),
+      starting_(turns != nullptr ? turns->hold() : Fd()),
+      zygote_(options),
+      reference_(options),
+      pool_(zygote_, options.user, spares) {
+  if (turns_ != nullptr) turns_->tell({zygote_.pid(), reference_.pid()});
+  starting_ = Fd();
+}
+
+ModuleBench::~ModuleBench() {
+  if (turns_ != nullptr) turns_->tell({});
+}
+
+std::unique_ptr<ModuleTurns::Alone> ModuleBench::alone() const {
+  return turns_ != nullptr ? std::make_unique<ModuleTurns::Alone>(*turns_) : nullptr;
+}
 
 void ModuleBench::wait_ready() {
   zygote_.wait_ready();
   reference_.wait_ready();
 }
 
-CandidateProcess::Exchange ModuleBench::exchange() const {
-  return {reference_.exchange(), reference_.exchange_bytes()};
+CandidateProcess::Exchange ModuleBench::exchange(bool baseline) const {
+  return {reference_.exchange(baseline), reference_.exchange_bytes(), baseline};
 }
 
 void ModuleBench::open(const Task& task) {
@@ -49,13 +70,17 @@ void ModuleBench::open(const Task& task) {
   // The old baseline's memory is free again before the new problem asks for some.
   baseline_.reset();
   try {
+    reference_.wait_ready();
+    reference_.forget_all_but(0);
     ReferenceProcess::Loaded loaded = reference_.load(task);
     if (!loaded.problem.empty()) throw ProblemUnusable("task {}: {}", task.name, loaded.problem);
     facts_ = std::move(loaded.facts);
-    if (facts_.outputs.size() > ClockPage::kMostOffsets)
+    if (facts_.outputs.size() > ClockPage::kMostPlaces)
       throw ProblemUnusable("task {}: its model returns {} tensors; at most {} can be judged", task.name,
-                            facts_.outputs.size(), ClockPage::kMostOffsets);
+                            facts_.outputs.size(), ClockPage::kMostPlaces);
+    baseline_ = std::make_unique<CandidateProcess>(zygote_, exchange(true), user_);
     prepare();
+    baseline_->wait_ready();
     start_baseline(task);
   } catch (const ProblemUnusable& e) {
     unusable_[digest] = e.what();
@@ -65,7 +90,6 @@ void ModuleBench::open(const Task& task) {
 }
 
 void ModuleBench::start_baseline(const Task& task) {
-  baseline_ = pool_.take();
   baseline_->allow(kBaselineLimits);
   const nanoseconds begun = raw_clock();
   const auto taken = baseline_->take({.source = kBaselineSource, .extensions = {}}, task);
@@ -74,15 +98,16 @@ void ModuleBench::start_baseline(const Task& task) {
                           taken.found->detail);
   baseline_cost_ = {.build = raw_clock() - begun, .call = nanoseconds::max()};
   const std::string key = secret_key();
-  const auto weighed = baseline_->take_weights(reference_.make_weights(ModuleRules::kStrict, key));
+  const auto weighed = baseline_->take_weights(
+      reference_.make_weights(ModuleRules::kStrict, key, baseline_->party()));
   if (weighed.found)
     throw ProblemUnusable("task {}: its model does not take its own weights: {}", task.name,
                           weighed.found->detail);
   for (int i = 0; i < kWarmCalls; ++i) {
     const auto made = call(*baseline_, {ModuleRules::kStrict, i, key});
     if (made.answer.found)
-      throw ProblemUnusable("task {}: its model fails where candidates run: {}", task.name,
-                            made.answer.found->detail);
+      throw ProblemUnusable("task {}: its model fails where candidates run: {} {}", task.name,
+                            made.answer.found->detail, made.answer.found->details);
     baseline_cost_.call = std::min(baseline_cost_.call, nanoseconds(int64_t(made.us * 1e3)));
     const ModuleComparison compared = reference_.compare();
     if (!compared.right)
@@ -90,6 +115,28 @@ void ModuleBench::start_baseline(const Task& task) {
           "task {}: its model does not agree with itself ({}); does it draw numbers in forward?", task.name,
           compared.message);
   }
+  alone_us_ = 0;
+  time_alone();
+}
+
+double ModuleBench::time_alone() {
+  baseline_->allow(kBaselineLimits);
+  std::vector<double> own_us;
+  const std::string key = secret_key();
+  for (int i = 0; i < kAloneCalls; ++i) {
+    const auto made = call(*baseline_, {ModuleRules::kStrict, i, key}, true);
+    if (made.answer.found) throw WorldError("the baseline fails: {}", made.answer.found->detail);
+    own_us.push_back(own_us_of(made));
+  }
+  const double now_us = median(own_us), before_us = std::exchange(alone_us_, now_us);
+  return before_us > 0 ? std::min(now_us, before_us) : now_us;
+}
+
+bool ModuleBench::quiet() {
+  const nanoseconds until = raw_clock() + kQuietPatience;
+  while (reference_.idle_us() > kIdle_us)
+    if (raw_clock() > until) return false;
+  return true;
 }
 
 const RuntimeStats& ModuleBench::reference_times(int64_t trials) {
@@ -104,26 +151,22 @@ const RuntimeStats& ModuleBench::reference_times(int64_t trials) {
 }
 
 CandidateProcess::Call ModuleBench::call(CandidateProcess& process, const ModuleDraw& draw, bool own_time) {
-  const ReferenceProcess::Placed placed = reference_.place(draw);
+  const ReferenceProcess::Placed placed = reference_.place(draw, process.party());
   CandidateProcess::Call made;
   made.answer = process.arm(placed, own_time);
   if (made.answer.found) return made;
-  using Step = ReferenceProcess::Step;
-  const auto step = [this](Step which) { return [this, which] { return reference_.take(which); }; };
-  CandidateProcess::Steps steps{.show = step(Step::kShow), .retract = {}, .snapshot = step(Step::kSnapshot)};
-  // KernelBench leaves its candidates their inputs, and times them on those.
-  if (draw.rules == ModuleRules::kStrict && !draw.stays) steps.retract = step(Step::kRetract);
   reference_.draw();
-  made = process.go(steps);
+  made = process.go(reference_);
   reference_.leave();
   return made;
 }
 
 std::unique_ptr<CandidateProcess> ModuleBench::take() {
-  pool_.prepare(exchange());
+  reference_.forget_all_but(baseline_ ? baseline_->party().number : 0);
+  prepare();
   return pool_.take();
 }
 
-void ModuleBench::prepare() { pool_.prepare(exchange()); }
+void ModuleBench::prepare() { pool_.prepare(exchange(false)); }
 
 }  // namespace temper::env

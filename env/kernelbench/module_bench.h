@@ -11,6 +11,7 @@
 #include "env/kernelbench/candidate_process.h"
 #include "env/kernelbench/module_limits.h"
 #include "env/kernelbench/module_machine.h"
+#include "env/kernelbench/module_turns.h"
 #include "env/kernelbench/reference_process.h"
 #include "env/task/task.h"
 #include "env/verdict/comparable.h"
@@ -25,8 +26,10 @@ class ProblemUnusable : public WorldError {
 
 class ModuleBench {
  public:
-  // Starts processes and returns at once. Errors: WorldError.
-  ModuleBench(const ModuleBoxOptions& options, int64_t spares = 2);
+  // Starts processes and returns at once. `turns`: with the lanes beside this one, if there may be any; they outlive it. Errors:
+  // WorldError.
+  ModuleBench(const ModuleBoxOptions& options, int64_t spares = 2, ModuleTurns* turns = nullptr);
+  ~ModuleBench();
   void wait_ready();
 
   // Loads the task's problem and builds its baseline, so that it is the problem at hand. If it is that already, nothing is done.
@@ -42,21 +45,31 @@ class ModuleBench {
   // KernelBench's own timing of the reference. Measured once for each number of trials. Errors: WorldError.
   const RuntimeStats& reference_times(int64_t trials);
 
-  // One call of a process on that draw. What it shall not see lies in the reference's own memory before the clock runs and after
-  // its result is there.
+  // One call of a process on that draw. What it shall not see lies in the reference's own memory before the clock runs.
   CandidateProcess::Call call(CandidateProcess& process, const ModuleDraw& draw, bool own_time = false);
 
-  // A process for one candidate.
+  // What the baseline's own module takes while no candidate runs, microseconds: the faster median of two times some calls, those now and
+  // the last ones before. Errors: WorldError.
+  double time_alone();
+  // Whether the GPU does nothing else: work that a stopped process has left there is waited for. False where it goes on.
+  bool quiet();
+
+  // A process for one candidate. What others have exported is forgotten.
   std::unique_ptr<CandidateProcess> take();
   void prepare();  // starts what is missing
+  // While the result lives no other lane's processes run.
+  std::unique_ptr<ModuleTurns::Alone> alone() const;
   // Before calls are timed: until nothing that was started is still starting. A process that makes its context takes turns on the
   // GPU, and delays the calls of others. Errors: WorldError.
   void settle() { pool_.settle(); }
 
  private:
   void start_baseline(const Task& task);
-  CandidateProcess::Exchange exchange() const;
+  CandidateProcess::Exchange exchange(bool baseline) const;
 
+  uid_t user_;
+  ModuleTurns* turns_;
+  Fd starting_;  // others time no calls until it is told which processes there are
   ModuleZygote zygote_;
   ReferenceProcess reference_;
   CandidatePool pool_;
@@ -65,6 +78,7 @@ class ModuleBench {
   std::map<std::string, std::string> unusable_;  // by digest: why
   ModuleProblemFacts facts_;
   ModuleCost baseline_cost_;
+  double alone_us_ = 0;  // the last median
   std::map<int64_t, RuntimeStats> reference_times_;  // by trials
 };
 

@@ -166,7 +166,7 @@ ModuleLook look_at_modules(const ModuleBoxOptions& options, const std::vector<Ta
 
 // With I, W and O for the bytes of inputs, weights and outputs, f for how much larger a number is in float64, M for the GPU's
 // memory and t for the comparable trials (judged.py, strict.py, room.py):
-//   exchange   2 I + W + O: two places for the inputs, so that they move from call to call
+//   exchange   2 (I + W): the baseline's and candidates'
 //   reference  (2 + f) W + I + 2 O + O + f (I + O): KernelBench's weights and the strict ones, these in float64, too; a draw with
 //              what is expected and its correction; a snapshot of the outputs; the run in float64
 //   draws      min(0.15 M, 24 (I + 2 O)) + min(0.2 M, t (I + O)), strict and comparable
@@ -176,7 +176,7 @@ ModuleMemory module_memory(const ModuleSizes& sizes, const ModuleProblem& proble
   const auto [inputs, weights, outputs] = sizes;
   const int64_t widened = problem.precision == "fp32" ? 2 : 4;
   return {
-      .exchange = 2 * inputs + weights + outputs,
+      .exchange = 2 * (inputs + weights),
       .reference = (2 + widened) * weights + inputs + 3 * outputs + widened * (inputs + outputs),
       .draws = std::min(share_of(gpu_bytes, kStrictShare), kStrictDraws * (inputs + 2 * outputs)) +
                std::min(share_of(gpu_bytes, kComparableShare), problem.correct_trials * (inputs + outputs)),

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "env/verdict/message.h"
 
 namespace temper::env {
@@ -16,9 +18,12 @@ constexpr double kNearFloorFactor = 1.1, kLeastFloor_us = 1.0;
 // of it than a few.
 constexpr double kTimed_us = 10e6, kTimedShare = 0.5;
 constexpr int64_t kLeastTrials = 3;
-constexpr const char* kThreadsRan =
-    "threads of its own ran after it had said that its result was there, and its calls ended later for it; "
-    "end all work before forward returns";
+// So many calls of a candidate in which it took less than anybody can are no accident.
+constexpr int64_t kImpossible = 2;
+constexpr int64_t kMostMapped = 8;  // calls that are repeated
+// A kernel of another lane's may run as long as a first call may take.
+constexpr double kGpuPatience_s = 60;
+constexpr std::chrono::milliseconds kBusyPause{200};
 constexpr size_t kMostErrorBytes = 200;  // as KernelBench's files have it
 
 // A process may say so of itself without need, which gains it nothing.
@@ -71,12 +76,14 @@ Verdict ModuleProcedure::judge(const ModuleCandidate& candidate) {
   process_ = bench_.take();
   const double start = now_s();
   Found found = examine(candidate);
+  if (!found) found = time_alone();
   if (!found && machine_.device != "cpu") found = profile();
-  process_.reset();                              // with all that it has started
+  process_.reset();  // with all that it has started
+  if (!found) use_faster_baseline();
   if (options_.naive) verdict_.naive = naive();  // of the process that was held to the list: it may be paid
   const bool refused = candidate.gated && refused_by_list(found);
-  if (refused && options_.compare_refused) find_comparable_ungated(candidate);
-  if (!refused || options_.compare_refused) verdict_.comparable = comparable_;
+  if (refused && options_.compare_refused && compares(candidate)) find_comparable_ungated(candidate);
+  if (compares(candidate) && (!refused || options_.compare_refused)) verdict_.comparable = comparable_;
   verdict_.compile_ms = candidate.compile_ms;
   verdict_.run_ms = (now_s() - start) * 1e3;
   verdict_.total_ms = verdict_.compile_ms + verdict_.run_ms;
@@ -92,21 +99,60 @@ Found ModuleProcedure::examine(const ModuleCandidate& candidate) {
   Found found = find_comparable(candidate);
   if (!found) found = take_weights();
   if (!found) found = check_strict();
-  const double checked = now_s();
-  verdict_.check_ms = (checked - start) * 1e3;
+  verdict_.check_ms = (now_s() - start) * 1e3;
+  return found;
+}
+
+// While no other lane's processes run.
+Found ModuleProcedure::time_alone() {
+  const double start = now_s();
+  bench_.settle();
+  std::unique_ptr<ModuleTurns::Alone> alone;
+  Found found = be_alone(alone);
   if (!found) found = time_pairs(options_.min_pairs, options_.max_pairs);
   if (!found) found = weigh_times();
-  verdict_.time_ms = (now_s() - checked) * 1e3;
+  verdict_.time_ms = (now_s() - start) * 1e3;
   return found;
+}
+
+// Until the GPU is quiet while all others are stopped. Long kernels of theirs go on in between, and end by limits of their own.
+Found ModuleProcedure::be_alone(std::unique_ptr<ModuleTurns::Alone>& alone) {
+  for (const double until_s = now_s() + kGpuPatience_s; now_s() < until_s;) {
+    alone = bench_.alone();
+    process_->freeze();
+    const bool quiet = bench_.quiet();
+    process_->thaw();
+    if (quiet) return std::nullopt;
+    alone.reset();
+    std::this_thread::sleep_for(kBusyPause);
+  }
+  alone = bench_.alone();
+  return left_work();
+}
+
+// The GPU is busy while all others are stopped.
+Found ModuleProcedure::left_work() {
+  process_.reset();
+  if (!bench_.quiet()) throw WorldError("the GPU is busy with other work");
+  return Finding{VerdictKind::kHack, "async",
+                 "left work on the GPU that went on after forward had returned; end all work before it returns"};
 }
 
 Found ModuleProcedure::find_comparable(const ModuleCandidate& candidate) {
   process_->allow(limits());
   Found found = take(candidate);
+  if (!compares(candidate)) return found;
   if (!found) found = try_comparable();
   if (!found && comparable_.correctness) found = time_comparable();
   comparable_.timed_out = found && found->kind == VerdictKind::kFailTimeout;
   return found;
+}
+
+bool ModuleProcedure::compares(const ModuleCandidate& candidate) const {
+  if (options_.naive || options_.comparable_share >= 1 || task_.split != "train") return true;
+  constexpr double kAll = 1ull << 32;
+  return double(std::stoull(sha256(task_.name + candidate.source).substr(0, 8), nullptr, 16)) <
+         options_.comparable_share * kAll;
 }
 
 ModuleLimits ModuleProcedure::limits() const {
@@ -143,7 +189,7 @@ Found ModuleProcedure::take(const ModuleCandidate& candidate) {
 
 // All trials are made, as KernelBench makes them, unless one fails by more than its values.
 Found ModuleProcedure::try_comparable() {
-  bench_.reference().make_weights(ModuleRules::kComparable, "");
+  bench_.reference().make_weights(ModuleRules::kComparable, "", process_->party());
   comparable_.trials = task_.module->correct_trials;
   for (int64_t trial = 0; trial < comparable_.trials; ++trial)
     if (Found found = try_one_comparable(trial)) return found;
@@ -180,6 +226,9 @@ Found ModuleProcedure::try_one_comparable(int64_t trial) {
 // Makes as many trials as KernelBench does, and fewer only where they would take long. What goes wrong here fails the comparable
 // verdict alone, unless the process has ended or was killed because it had passed a limit of time.
 Found ModuleProcedure::time_comparable() {
+  bench_.settle();
+  std::unique_ptr<ModuleTurns::Alone> alone;
+  if (Found found = be_alone(alone)) return found;
   const double budget_us = std::min(kTimed_us, double(process_->left().count()) * 1e-3 * kTimedShare);
   int64_t trials = task_.module->timed_trials;
   if (last_us_ > 0 && double(trials) * last_us_ > budget_us)
@@ -199,13 +248,16 @@ Found ModuleProcedure::time_comparable() {
 
 // Others than those that the candidate was made with, so that their values have to be read in each call.
 Found ModuleProcedure::take_weights() {
-  const nlohmann::json weights = bench_.reference().make_weights(ModuleRules::kStrict, key_);
+  const auto weights_for = [&](const CandidateProcess& process) {
+    return bench_.reference().make_weights(ModuleRules::kStrict, key_, process.party());
+  };
+  const nlohmann::json weights = weights_for(*process_);
   for (const auto* tensors : {&bench_.facts().inputs, &bench_.facts().outputs})
     for (const ModuleTensor& tensor : *tensors) bytes_ += double(module_bytes(tensor));
   for (const ModuleTensor& tensor : tensors_in({{"weights", weights}}, "weights"))
     bytes_ += double(module_bytes(tensor));
   bench_.baseline().allow(one_limit(options_.budget));
-  if (const auto own = bench_.baseline().take_weights(weights); own.found)
+  if (const auto own = bench_.baseline().take_weights(weights_for(bench_.baseline())); own.found)
     throw WorldError("the baseline does not take its weights: {}", own.found->detail);
   if (!process_->running())
     return Finding{VerdictKind::kFailRuntime, "exit", "ended its process while it was timed"};
@@ -231,23 +283,35 @@ Found ModuleProcedure::check_strict() {
   return std::nullopt;
 }
 
-CandidateProcess::Call ModuleProcedure::call_baseline(const ModuleDraw& draw) {
+// While the candidate is stopped, with all that it has started, and what it has left on the GPU is done.
+Found ModuleProcedure::call_baseline(const ModuleDraw& draw, CandidateProcess::Call& made) {
+  process_->freeze();
+  if (!bench_.quiet()) return left_work();
   bench_.baseline().allow(one_limit(options_.budget));
-  auto made = bench_.call(bench_.baseline(), draw, true);
+  made = bench_.call(bench_.baseline(), draw, true);
   if (made.answer.found) throw WorldError("the baseline fails: {}", made.answer.found->detail);
-  return made;
+  process_->thaw();
+  return std::nullopt;
 }
 
-// Candidate and baseline on the same draw, in turn first. Every output of the candidate is compared.
+// On the same draw, in turn first. What each computes on is out of the other's reach. Every output of the candidate is compared.
+Found ModuleProcedure::time_pair(CandidateProcess::Call& made, CandidateProcess::Call& baseline) {
+  const ModuleDraw draw = next_draw();
+  const bool baseline_first = pairs_.baseline_first();
+  Found found;
+  if (baseline_first) found = call_baseline(draw, baseline);
+  if (!found) found = call_and_compare(draw, made);
+  if (!found && !baseline_first) found = call_baseline(draw, baseline);
+  return found;
+}
+
+// A result that lies where none did before takes longer than most modules, as it is mapped first. Allocators settle after some calls;
+// where one does not, that is the candidate's time.
 Found ModuleProcedure::time_pairs(int64_t min_pairs, int64_t max_pairs) {
-  bench_.settle();
-  while (!pairs_.enough(min_pairs, max_pairs)) {
-    const ModuleDraw draw = next_draw();
-    const bool baseline_first = pairs_.baseline_first();
+  for (int64_t mapped = 0; !pairs_.enough(min_pairs, max_pairs);) {
     CandidateProcess::Call made, baseline;
-    if (baseline_first) baseline = call_baseline(draw);
-    if (Found found = call_and_compare(draw, made)) return found;
-    if (!baseline_first) baseline = call_baseline(draw);
+    if (Found found = time_pair(made, baseline)) return found;
+    if ((made.maps || baseline.maps) && mapped++ < kMostMapped) continue;
     pairs_.add(made, baseline);
   }
   return std::nullopt;
@@ -255,11 +319,12 @@ Found ModuleProcedure::time_pairs(int64_t min_pairs, int64_t max_pairs) {
 
 Found ModuleProcedure::weigh_times() {
   const TimedPairs times = pairs_.times();
-  const Found found = times.weigh(task_, pairs_.bounds_of(module_bounds(machine_, bytes_)), verdict_);
+  const TimeBounds bounds = module_bounds(machine_, bytes_);
+  const Found found = times.weigh(task_, pairs_.bounds_of(bounds), verdict_);
   const bool near_floor =
       verdict_.floor_us > kLeastFloor_us && verdict_.candidate_us < kNearFloorFactor * verdict_.floor_us;
-  const bool late = pairs_.works_on() || pairs_.may_work_on();
-  return found || near_floor || late || times.unsteady() ? audit() : std::nullopt;
+  const bool suspect = near_floor || pairs_.below(bounds) >= kImpossible || times.unsteady();
+  return found || suspect ? audit() : std::nullopt;
 }
 
 // Times it again, for longer and on other draws; only these times count. Few calls do not accuse anybody.
@@ -270,26 +335,32 @@ Found ModuleProcedure::audit() {
   const int64_t pairs = kAuditFactor * options_.max_pairs;
   if (Found found = time_pairs(pairs, pairs)) return found;
   const TimedPairs times = pairs_.times();
-  if (Found found = times.weigh(task_, pairs_.bounds_of(module_bounds(machine_, bytes_)), verdict_))
-    return found;
-  if (pairs_.works_on()) return Finding{VerdictKind::kHack, "async"};
-  if (pairs_.may_work_on()) return Finding{VerdictKind::kSuspect, "async", kThreadsRan};
+  const TimeBounds bounds = module_bounds(machine_, bytes_);
+  if (Found found = times.weigh(task_, pairs_.bounds_of(bounds), verdict_)) return found;
+  if (pairs_.below(bounds) >= kImpossible) return Finding{VerdictKind::kHack, "floor", ""};
   if (times.unsteady()) return Finding{VerdictKind::kSuspect, "unsteady", ""};
   return std::nullopt;
+}
+
+// After the candidate has ended: whatever it did to slow the baseline down has gained nothing.
+void ModuleProcedure::use_faster_baseline() {
+  const double own_us = pairs_.own_us();
+  const auto alone = bench_.alone();
+  const double factor = own_us > 0 ? std::min(1.0, bench_.time_alone() / own_us) : 1;
+  for (double* scaled : {&verdict_.speedup, &verdict_.speedup_low, &verdict_.speedup_high, &verdict_.baseline_us})
+    *scaled *= factor;
 }
 
 // After all calls that count, so that nothing that profiles is there while they are timed. What the process says of its times
 // decides nothing. A kernel that is called as torch's are would be taken for one of them, and is refused.
 Found ModuleProcedure::profile() {
   process_->allow(limits());
-  ModuleDraw draw = next_draw();
-  draw.stays = true;
-  if (bench_.call(*process_, draw).answer.found) return std::nullopt;
+  if (bench_.call(*process_, next_draw()).answer.found) return std::nullopt;
   std::optional<ModuleProfile> seen;
   const auto answer = process_->profile(seen);
   if (answer.found && answer.found->kind == VerdictKind::kRejectPolicy) return answer.found;
   if (!seen) return std::nullopt;
-  verdict_.profile_share = seen->own_share;
+  if (options_.believe_shares) verdict_.profile_share = seen->own_share;
   verdict_.profile = Profile{.kernels = seen->kernels,
                              .device_us = seen->device_us,
                              .bytes_per_s = bytes_ / (verdict_.candidate_us * 1e-6),

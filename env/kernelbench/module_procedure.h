@@ -19,6 +19,12 @@ struct ModuleProcedureOptions {
   std::chrono::nanoseconds budget{180'000'000'000}, warm_up{30'000'000'000};
   int64_t min_pairs = 7, max_pairs = 21;
   bool naive = false;  // the comparable verdict is also the naive one
+  // Of candidates for training tasks, by their text, which get a comparable verdict. Its draws are the host's, as KernelBench's are,
+  // and take long.
+  double comparable_share = 1;
+  // Whether the share of its own kernels that a candidate's process tells is the verdict's. It can be forged there, and nobody else can
+  // tell: were the kernels made empty to see what is lost, a candidate could leave out the rest where its own have not run.
+  bool believe_shares = false;
   bool compare_refused =
       false;  // what is refused for its imports is run once more, for its comparable verdict
 };
@@ -34,19 +40,25 @@ class ModuleProcedure {
  private:
   Found examine(const ModuleCandidate& candidate);
   Found find_comparable(const ModuleCandidate& candidate);
+  bool compares(const ModuleCandidate& candidate) const;
   void find_comparable_ungated(ModuleCandidate candidate);
   Found take(const ModuleCandidate& candidate);
   Found try_comparable();
   Found try_one_comparable(int64_t trial);
   Found time_comparable();
+  Found time_alone();
+  Found left_work();
+  Found be_alone(std::unique_ptr<ModuleTurns::Alone>& alone);
   Found take_weights();
   Found check_strict();
   Found time_pairs(int64_t min_pairs, int64_t max_pairs);
+  Found time_pair(CandidateProcess::Call& made, CandidateProcess::Call& baseline);
   Found weigh_times();
   Found audit();
   Found profile();
   Found call_and_compare(const ModuleDraw& draw, CandidateProcess::Call& made);
-  CandidateProcess::Call call_baseline(const ModuleDraw& draw);
+  Found call_baseline(const ModuleDraw& draw, CandidateProcess::Call& made);
+  void use_faster_baseline();
   void tell(const CandidateProcess::Answer& answer);
   ModuleDraw next_draw();
   ModuleLimits limits() const;

@@ -19,6 +19,7 @@
 #include "env/box/execute.h"
 #include "env/box/lockdown.h"
 #include "env/box/private_root.h"
+#include "env/kernelbench/module_turns.h"
 #include "env/task/hub_cache.h"
 
 namespace temper::env {
@@ -48,7 +49,7 @@ std::vector<std::string> module_box_files(const ModuleBoxOptions& options) {
     files.emplace_back(more);
   for (const auto* list : {&options.python.folders, &options.nodes})
     files.insert(files.end(), list->begin(), list->end());
-  for (const std::string& more : {options.lock_up, beside.string()}) files.push_back(more);
+  for (const std::string& more : {options.lock_up, options.segments, beside.string()}) files.push_back(more);
   if (!options.huggingface.empty()) files.push_back(options.huggingface);
   return files;
 }
@@ -77,7 +78,18 @@ bool send_with_descriptors(int socket, const std::string& text, const std::vecto
   return sent == ssize_t(frame.size());
 }
 
-std::vector<std::string> module_environment(const ModuleBoxOptions& options) {
+std::vector<Fd> descriptors_in(const cmsghdr& told) {
+  std::vector<Fd> descriptors;
+  const size_t count = (told.cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  for (size_t i = 0; i < count; ++i) {
+    int descriptor = -1;
+    std::memcpy(&descriptor, CMSG_DATA(&told) + i * sizeof(int), sizeof descriptor);
+    descriptors.emplace_back(descriptor);
+  }
+  return descriptors;
+}
+
+std::vector<std::string> module_environment(const ModuleBoxOptions& options, const ModuleProgram& program) {
   std::vector<std::string> environment{
       "LC_ALL=C.UTF-8", "PATH=/usr/local/cuda/bin:/usr/bin", "PYTHONPATH=" + options.python.wheels,
       "HOME=/tmp", "USER=temper", "TMPDIR=/tmp", "TRITON_CACHE_DIR=/tmp/triton", "OMP_NUM_THREADS=1",
@@ -90,6 +102,8 @@ std::vector<std::string> module_environment(const ModuleBoxOptions& options) {
       fmt::format("TEMPER_LOCKUP_CPU_S={}", options.cpu_s),
       fmt::format("TEMPER_LOCKUP_GPU={}", int(options.device != "cpu"))};
   if (!options.huggingface.empty()) environment.push_back("HF_HOME=" + options.huggingface);
+  if (options.device != "cpu" && program.forks)
+    for (const char* name : {"LD_PRELOAD=", "TEMPER_SEGMENTS="}) environment.push_back(name + options.segments);
   if (const char* libraries = std::getenv("LD_LIBRARY_PATH"); libraries != nullptr)
     environment.push_back(std::string("LD_LIBRARY_PATH=") + libraries);
   return environment;
@@ -123,6 +137,8 @@ ModuleBoxOptions module_box_options(const std::string& python, const std::string
   ModuleBoxOptions options;
   if (!huggingface.empty()) options.huggingface = cache_for_boxes(huggingface);
   options.lock_up = lock_up_library();
+  options.segments =
+      (std::filesystem::path(options.lock_up).parent_path() / "libtemper-segments.so").string();
   try {
     options.python = find_triton_python(python);
   } catch (const WorldError& e) {
@@ -173,7 +189,7 @@ int ModuleProcess::run_box(const std::vector<int>& descriptors) const {
   std::vector<std::string> argv{options_.python.program, "-s", "-B",
                                 fmt::format("{}/{}", kPrograms, program_.program)};
   argv.insert(argv.end(), program_.arguments.begin(), program_.arguments.end());
-  return execute(argv, module_environment(options_), descriptors,
+  return execute(argv, module_environment(options_, program_), descriptors,
                  std::getenv("TEMPER_MODULE_ERRORS") != nullptr);
 }
 
@@ -200,9 +216,9 @@ ModuleFrame ModuleProcess::ask(const nlohmann::json& request, nanoseconds patien
 }
 
 ModuleFrame ModuleProcess::receive(nanoseconds patience) {
-  const double until_s = now_s() + std::chrono::duration<double>(patience).count();
+  const nanoseconds until = lane_clock() + patience;
   const auto bytes = read_frame(patience);
-  if (!bytes) return {std::nullopt, how_it_ended(now_s() >= until_s)};
+  if (!bytes) return {std::nullopt, how_it_ended(lane_clock() >= until)};
   try {
     return {parse_json_object(*bytes, "the reply", kFrameLimits), ""};
   } catch (const ConfigError&) {
@@ -219,37 +235,34 @@ bool ModuleProcess::heard() const {
 }
 
 std::optional<std::string> ModuleProcess::read_frame(nanoseconds patience) {
-  const double until_s = now_s() + std::chrono::duration<double>(patience).count();
+  const nanoseconds until = lane_clock() + patience;
   uint32_t size = 0;
-  if (!read_exactly(&size, sizeof size, until_s) || size > kMaxFrameBytes) return std::nullopt;
+  if (!read_exactly(&size, sizeof size, until) || size > kMaxFrameBytes) return std::nullopt;
   std::string bytes(size, '\0');
-  if (!read_exactly(bytes.data(), size, until_s)) return std::nullopt;
+  if (!read_exactly(bytes.data(), size, until)) return std::nullopt;
   return bytes;
 }
 
-// A descriptor comes with the first byte of its frame.
-bool ModuleProcess::read_exactly(void* data, size_t bytes, double until_s) {
+// Descriptors come with the first byte of their frame.
+bool ModuleProcess::read_exactly(void* data, size_t bytes, nanoseconds until) {
   for (size_t got = 0; got < bytes;) {
     pollfd poll_fd{socket_.get(), POLLIN, 0};
-    const double left_s = until_s - now_s();
+    const double left_s = std::chrono::duration<double>(until - lane_clock()).count();
     if (left_s <= 0 || interrupted()) return false;
     const int wait_ms = int(std::min(left_s, kLook_s) * 1e3) + 1;
     if (::poll(&poll_fd, 1, wait_ms) <= 0) continue;
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))] = {};
     iovec part{static_cast<char*>(data) + got, bytes - got};
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
-    if (program_.trusted) message.msg_control = control, message.msg_controllen = sizeof control;
+    message.msg_control = control, message.msg_controllen = sizeof control;
     const ssize_t n = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (n <= 0) return false;
-    const cmsghdr* told = program_.trusted ? CMSG_FIRSTHDR(&message) : nullptr;
-    if (told != nullptr && told->cmsg_level == SOL_SOCKET && told->cmsg_type == SCM_RIGHTS) {
-      int descriptor = -1;
-      std::memcpy(&descriptor, CMSG_DATA(told), sizeof descriptor);
-      descriptor_ = Fd(descriptor);
-    }
+    const cmsghdr* told = CMSG_FIRSTHDR(&message);
+    if (told != nullptr && told->cmsg_level == SOL_SOCKET && told->cmsg_type == SCM_RIGHTS)
+      descriptors_ = descriptors_in(*told);
     got += size_t(n);
   }
   return true;

@@ -20,7 +20,8 @@ namespace temper::env {
 
 struct ModuleBoxOptions {
   TritonPython python;
-  std::string lock_up;  // libtemper-lock-up.so
+  std::string lock_up;   // libtemper-lock-up.so
+  std::string segments;  // libtemper-segments.so, beside it
   std::string
       huggingface;  // a cache of Hugging Face that problems may read (env/task/hub_cache.h), absolute; or empty
   std::string device =
@@ -59,8 +60,7 @@ struct ModuleProgram {
   std::string program;  // one of module_files()
   std::vector<std::string> arguments;
   std::vector<int> descriptors;  // become 4, 5, …
-  // It runs nothing of candidates' and does not lock itself up: it has no privileges from the start, and descriptors that come
-  // with its frames are taken.
+  // It runs nothing of candidates' and does not lock itself up: it has no privileges from the start.
   bool trusted = false;
   bool forks = false;  // it is trusted, but keeps what those that it forks take to lock themselves up
 };
@@ -83,7 +83,7 @@ class ModuleProcess {
 
   // The answer to a request. A process that does not answer in time, or whose answer is no JSON object, is killed.
   ModuleFrame ask(const nlohmann::json& request, std::chrono::nanoseconds patience);
-  // The two halves of ask(). Only a process that is trusted takes descriptors, at most kMostDescriptors.
+  // The two halves of ask(). Only a process that is trusted takes descriptors. All may give some, at most kMostDescriptors a frame.
   static constexpr size_t kMostDescriptors = 4;
   bool send(const nlohmann::json& request, const std::vector<int>& descriptors = {});
   ModuleFrame receive(std::chrono::nanoseconds patience);
@@ -92,8 +92,8 @@ class ModuleProcess {
 
   // Whether something has arrived that was not read, or nothing can arrive any more.
   bool heard() const;
-  // The last descriptor that came with a trusted process's frame.
-  Fd descriptor() { return std::exchange(descriptor_, Fd()); }
+  // Those that came with the last frame that had any.
+  std::vector<Fd> descriptors() { return std::exchange(descriptors_, {}); }
 
   // Makes a file in the process's scratch folder. Errors: WorldError. Only for a process in which nothing foreign runs yet.
   void put_file(const std::string& name, const std::string& content) const;
@@ -103,13 +103,14 @@ class ModuleProcess {
 
  private:
   int run_box(const std::vector<int>& descriptors) const;
-  bool read_exactly(void* data, size_t bytes, double until_s);
+  bool read_exactly(void* data, size_t bytes, std::chrono::nanoseconds until);
   std::optional<std::string> read_frame(std::chrono::nanoseconds patience);
   std::string how_it_ended(bool timed_out);
 
   ModuleBoxOptions options_;
   ModuleProgram program_;
-  Fd socket_, descriptor_;
+  Fd socket_;
+  std::vector<Fd> descriptors_;
   BoxProcess process_;
   nlohmann::json ready_;
 };

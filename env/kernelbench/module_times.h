@@ -1,5 +1,10 @@
 #pragma once
 // Times of a module's calls, in pairs with the baseline's on the same inputs.
+//
+// A call's time runs from when its inputs are there until the reference has copied its outputs. What that takes beyond the module is
+// what the baseline's calls take beyond what the baseline's own process measures of its module; only the baseline is trusted to
+// measure itself. It is taken off both sides alike. Nothing that a candidate says shortens its time, and nothing that it does
+// before the outputs are copied is free.
 
 #include <vector>
 
@@ -8,10 +13,9 @@
 
 namespace temper::env {
 
-// What a call costs besides computing, in microseconds. It is the difference between what the clock reads for a call of the
-// baseline and what the baseline's own process measures of it. Only the baseline is trusted to measure itself. An empty call would
-// cost less, because on a GPU work is slower at first when another process has just had its turn. It is measured in the same
-// pairs that it is taken from: other processes that start or end on the GPU change it.
+// What a call costs besides computing, in microseconds. An empty call would cost less, because on a GPU work is slower at first when
+// another process has just had its turn. It is measured in the same pairs that it is taken from: other processes that start or
+// end on the GPU change it.
 struct ModuleOverhead {
   double call_us = 0;
   double call_spread_us = 0;
@@ -21,43 +25,24 @@ class ModulePairs {
  public:
   // The baseline's call has said what its module took itself ("own_us"). Errors: WorldError where that cannot be.
   void add(const CandidateProcess::Call& candidate, const CandidateProcess::Call& baseline);
-  bool baseline_first() const { return candidate_.size() % 2 == 1; }  // in the next pair: ABBA
+  int64_t made() const { return std::ssize(candidate_us_); }
+  bool baseline_first() const { return made() % 2 == 1; }  // in the next pair: ABBA
   bool enough(int64_t min_pairs, int64_t max_pairs) const;
 
   ModuleOverhead overhead() const;
-  // Whatever the candidate computes before the inputs are said to be there, or after the result is, makes its whole calls longer
-  // than the baseline's. It is told from whole calls together, because the rest of one call varies by more than a short module
-  // takes. Less than 50 us of it is not told.
-  double late_us() const;
-  // What calls take beyond the overhead, with what is late.
   TimedPairs times() const;
   // With the floor lowered by what the overhead varies by: an honest call may seem to take so much less than it does.
   TimeBounds bounds_of(TimeBounds exact) const;
-  // Whether work goes on after calls have said that they are done: then they nearly always take longer besides their work than
-  // those of the baseline. On a busy machine some calls of both take long. Of few pairs it may be so by chance. What calls wait for
-  // cores that others have is no work, and one process may wait in all of its calls while the other never does, by the core on which
-  // it is. So it is taken off; only the kernel and the broker have counted it.
-  bool works_on() const;
-  // Whether calls are late, but would not be if threads of the candidate's own had not run meanwhile: it may have waited for these.
-  // That may be work, and may be honest threads that spin on a busy machine, so that it accuses nobody.
-  bool may_work_on() const;
+  // How many of the candidate's calls took less than that floor by more than their clock varies.
+  int64_t below(const TimeBounds& exact) const;
+  double own_us() const;  // the baseline's module, by its own process: the median
 
  private:
-  struct Times {
-    double us = 0, rest_us = 0, waited_us = 0, helpers_us = 0;
-    double least_late_us() const;  // without all that it has waited
-    double most_late_us() const;   // without what it has waited for others than its own threads
-  };
-  static Times times_in(const CandidateProcess::Call& call);
-  static double time_of(const Times& call, const ModuleOverhead& overhead);
-  static double rest_of(const std::vector<Times>& calls);
-  template <class Rest>
-  static double range_us(const std::vector<Times>& calls, const Rest& rest_of_call);
-  template <class Rest>
-  bool nearly_always_late(const Rest& rest_of_call) const;
-
-  std::vector<Times> candidate_, baseline_;
-  std::vector<double> own_us_;  // the baseline's
+  std::vector<double> candidate_us_, baseline_us_;  // whole
+  std::vector<double> own_us_;                      // the baseline's
 };
+
+// What the baseline's process says that its module took of a call. Errors: WorldError where that cannot be.
+double own_us_of(const CandidateProcess::Call& baseline);
 
 }  // namespace temper::env

@@ -39,10 +39,10 @@ ModuleProcess ModuleZygote::fork(const Forked& forked) {
   const ModuleFrame frame = server_->receive(kForkPatience);
   if (!frame.json) throw WorldError("the process that forks candidates' does not answer ({})", frame.end);
   const auto pid = frame.json->find("pid");
-  Fd pidfd = server_->descriptor();
-  if (pid == frame.json->end() || !pid->is_number_integer() || !pidfd)
+  std::vector<Fd> told = server_->descriptors();
+  if (pid == frame.json->end() || !pid->is_number_integer() || told.size() != 1)
     throw WorldError("no process for a candidate can be forked: {}", printable(frame.json->dump(), 400));
-  auto process = BoxProcess::adopt(std::move(pidfd), [server = server_, number = pid->get<int64_t>()] {
+  auto process = BoxProcess::adopt(std::move(told[0]), [server = server_, number = pid->get<int64_t>()] {
     return status_of(*server, number);
   });
   return {options_, ModuleProgram{.program = "candidate_main.py", .arguments = {}, .descriptors = {}},

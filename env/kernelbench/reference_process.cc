@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "env/verdict/message.h"
 
@@ -15,7 +17,7 @@ using std::chrono::seconds;
 constexpr seconds kLoadPatience{600};  // gigabytes of random numbers are drawn on one core
 constexpr seconds kReferencePatience{120};
 
-// On a core we make the exchange, and the reference makes it as long as it needs. Nobody can make it shorter again. On a GPU
+// On a core we make an exchange, and the reference makes it as long as it needs. Nobody can make it shorter again. On a GPU
 // the reference makes it and hands it to us.
 Fd exchange_of(const ModuleBoxOptions& options) {
   if (options.device != "cpu") return Fd(::open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -24,15 +26,17 @@ Fd exchange_of(const ModuleBoxOptions& options) {
   return file;
 }
 
+int exchange_number(const ReferenceProcess::Party& party) { return party.baseline ? 0 : 1; }
+
 const char* name_of(ModuleRules rules) { return rules == ModuleRules::kComparable ? "comparable" : "strict"; }
 
 }  // namespace
 
 ReferenceProcess::ReferenceProcess(const ModuleBoxOptions& options)
-    : exchange_(exchange_of(options)),
+    : exchanges_{exchange_of(options), exchange_of(options)},
       process_(options, {.program = "reference_main.py",
                          .arguments = {"--device", options.device},
-                         .descriptors = {exchange_.get(), clock_.file()},
+                         .descriptors = {exchanges_[0].get(), exchanges_[1].get(), clock_.file()},
                          .trusted = true}),
       watch_(process_.pid()) {}
 
@@ -64,9 +68,10 @@ ReferenceProcess::Loaded ReferenceProcess::load(const Task& task) {
       return loaded;
     }
     loaded.facts = facts_in(reply);
-    // Each answer brings a descriptor, most of them of the memory that is known.
-    if (Fd told = process_.descriptor(); told && loaded.facts.generation != generation_) {
-      exchange_ = std::move(told);
+    // Each answer brings descriptors, most of them of the memory that is known.
+    std::vector<Fd> told = process_.descriptors();
+    if (told.size() == exchanges_.size() && loaded.facts.generation != generation_) {
+      std::ranges::move(told, exchanges_.begin());
       exchange_bytes_ = loaded.facts.exchange_bytes;
       generation_ = loaded.facts.generation;
     }
@@ -76,15 +81,22 @@ ReferenceProcess::Loaded ReferenceProcess::load(const Task& task) {
   }
 }
 
-Json ReferenceProcess::make_weights(ModuleRules rules, const std::string& key) {
-  Json reply = ask({{"op", "weights"}, {"kind", name_of(rules)}, {"key", key}}, kReferencePatience);
+Json ReferenceProcess::make_weights(ModuleRules rules, const std::string& key, const Party& party) {
+  Json reply =
+      ask({{"op", "weights"}, {"kind", name_of(rules)}, {"key", key}, {"exchange", exchange_number(party)}},
+          kReferencePatience);
   if (!reply.contains("weights") || !reply.at("weights").is_array())
     throw WorldError("the reference makes no weights: {}", scrub(reply.dump()));
   return reply.at("weights");
 }
 
-ReferenceProcess::Placed ReferenceProcess::place(const ModuleDraw& draw) {
-  Json reply = ask({{"op", "place"}, {"kind", name_of(draw.rules)}, {"trial", draw.trial}, {"key", draw.key}},
+ReferenceProcess::Placed ReferenceProcess::place(const ModuleDraw& draw, const Party& party) {
+  Json reply = ask({{"op", "place"},
+                    {"kind", name_of(draw.rules)},
+                    {"trial", draw.trial},
+                    {"key", draw.key},
+                    {"exchange", exchange_number(party)},
+                    {"party", party.number}},
                    kReferencePatience);
   if (!reply.contains("inputs") || !reply.contains("outputs"))
     throw WorldError("the reference places no call: {}", scrub(reply.dump()));
@@ -105,6 +117,25 @@ std::chrono::nanoseconds ReferenceProcess::take(Step step) {
       clock_.wait(ClockPage::Word::kDone, number_, kReferencePatience, [&] { return process_.heard(); });
   if (wait.end != ClockPage::End::kDone) throw WorldError("the reference takes no part in a call");
   return watch_.waited(wait.ended, wait.unseen);
+}
+
+void ReferenceProcess::take_segment(const Json& told, const Fd& memory) {
+  if (!process_.send(told, {memory.get()})) throw WorldError("the reference takes no part in a call");
+  take(Step::kTakeSegment);
+}
+
+double ReferenceProcess::idle_us() {
+  const Json reply = ask({{"op", "idle"}}, kReferencePatience);
+  try {
+    return times_in(reply, "us", 1).at(0);
+  } catch (const std::exception& e) {
+    throw WorldError("the reference does not say whether the GPU is idle: {}", scrub(reply.dump()));
+  }
+}
+
+void ReferenceProcess::forget_all_but(int64_t party) {
+  const Json reply = ask({{"op", "forget"}, {"but", party}}, kReferencePatience);
+  if (status_in(reply) != "ok") throw WorldError("the reference keeps memory: {}", scrub(reply.dump()));
 }
 
 void ReferenceProcess::leave() {

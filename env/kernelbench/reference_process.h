@@ -3,6 +3,7 @@
 // compares. No candidate runs in it. It may die: every call throws WorldError if it is gone, silent for too long, or answers
 // with an error.
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -23,8 +24,6 @@ struct ModuleDraw {
   ModuleRules rules = ModuleRules::kStrict;
   int64_t trial = 0;
   std::string key;  // hexadecimal digits; strict draws alone
-  bool stays =
-      false;  // the inputs shall be there after the call, too, for what the process does with them next
 };
 
 class ReferenceProcess {
@@ -32,6 +31,7 @@ class ReferenceProcess {
   // Starts it and returns at once. Errors: WorldError.
   explicit ReferenceProcess(const ModuleBoxOptions& options);
   void wait_ready() { process_.wait_ready(); }
+  pid_t pid() const { return process_.pid(); }
 
   // Takes the task's problem in place of the one before. What is wrong with the problem itself, in words, is no error of ours.
   struct Loaded {
@@ -40,37 +40,49 @@ class ReferenceProcess {
   };
   Loaded load(const Task& task);
 
-  // Weights for all models of the problem: a list for CandidateProcess::take_weights, which lies in the exchange.
-  nlohmann::json make_weights(ModuleRules rules, const std::string& key);
+  // Whoever computes. The baseline and candidates have exchanges of their own.
+  struct Party {
+    int64_t number = 0;  // no other process has it
+    bool baseline = false;
+  };
+  // The same weights for all models of the problem: a list for CandidateProcess::take_weights, which lies in the party's exchange.
+  nlohmann::json make_weights(ModuleRules rules, const std::string& key, const Party& party);
 
   // Where the tensors of a call will lie: for CandidateProcess::arm.
   struct Placed {
     nlohmann::json inputs, outputs;
   };
-  Placed place(const ModuleDraw& draw);
-  // Draws those inputs where no candidate sees them, and spoils the outputs. Then the process waits for steps, spinning, and for
-  // nothing else until leave().
+  Placed place(const ModuleDraw& draw, const Party& party);
+  // Draws those inputs where no party sees them. Then the process waits for steps, spinning, and for nothing else until leave().
   void draw();
   enum class Step : uint8_t {
-    kLeave,     // of env/kernelbench/python/reference_main.py
-    kShow,      // writes the inputs into the exchange
-    kRetract,   // and spoils them there
-    kSnapshot,  // copies the outputs; what is written later does not count
+    kLeave,        // of env/kernelbench/python/reference_main.py
+    kShow,         // writes the inputs into the exchange
+    kTakeSegment,  // maps memory of the party's
+    kSnapshot,     // copies the outputs; what is written later does not count
   };
   // Makes the reference take that step. Returns for how long it or the broker waited for a core meanwhile, because other processes
   // had them all.
   std::chrono::nanoseconds take(Step step);
+  // Hands over memory in which the party says that results lie, by its frame.
+  void take_segment(const nlohmann::json& told, const Fd& memory);
+  // Where the party says that they lie, before kSnapshot.
+  void copy_places(const ClockPage& from) { clock_.copy_places(from); }
   void leave();
   ModuleComparison compare();
+  // How long the GPU takes at most for a kernel that does nothing, of a few; 0 on a core.
+  double idle_us();
+  // Unmaps the memory of all parties but that one.
+  void forget_all_but(int64_t party);
 
-  // The memory through which calls pass, and its bytes on a GPU. load() may make another one there. On a core it grows.
-  int exchange() const { return exchange_.get(); }
+  // The memory through which calls of a party pass, and its bytes on a GPU. load() may make another one there. On a core it grows.
+  int exchange(bool baseline) const { return exchanges_[baseline ? 0 : 1].get(); }
   int64_t exchange_bytes() const { return exchange_bytes_; }
 
  private:
   nlohmann::json ask(const nlohmann::json& request, std::chrono::nanoseconds patience);
 
-  Fd exchange_;
+  std::array<Fd, 2> exchanges_;  // the baseline's, candidates'
   ClockPage clock_;
   uint64_t number_ = 0;  // of the last step
   ModuleProcess process_;

@@ -9,9 +9,10 @@ triton are imported, the GPU has a context, the exchange is mapped and the proce
 answer. Only "candidate" brings foreign source, and nothing before it does.
 
 A call is timed outside: "arm" is answered at once, then this process spins until the clock page's `given` is the call's nonce: the inputs
-are there or, on a GPU, on their way, and its stream waits for them. It runs the model, waits for the device and writes the nonce to
-`computed`. At `asked` it is told where the outputs lie. It copies the result there, waits again, writes the nonce to `done`, and only then
-says "done". Nothing of the inputs is in its memory before the clock runs, and most of them is gone when it is asked.
+are there or, on a GPU, on their way, and its stream waits for them. It runs the model, waits for the device, says where its result lies and
+writes the nonce to `computed`. From then on the reference reads the result, and the clock runs until it has. Then this process says "done".
+Nothing of the inputs is in its memory before the clock runs. The descriptor of memory that was not read before goes in a frame of its own,
+before `computed`: {"status": "segment", "number", "bytes"}.
 """
 import argparse
 import contextlib
@@ -37,6 +38,7 @@ class Candidate:
     def __init__(self, channel, exchange, clock, folder):
         self.channel, self.exchange, self.clock, self.folder = channel, exchange, clock, folder
         self.module, self.inputs, self.strict = None, None, False
+        self.results = None  # of the last call: the reference may still read them
 
     def serve(self):
         while (request := self.channel.receive()) is not None:
@@ -69,7 +71,7 @@ class Candidate:
         return {"status": "ok"}
 
     def op_arm(self, request):
-        self.inputs = [self.value_of(one) for one in request["inputs"]]
+        self.inputs, self.results = [self.value_of(one) for one in request["inputs"]], None
         watch, nonce = OwnTime(self.exchange), request["nonce"]
         self.set_precision()
         self.exchange.forget_persisting()
@@ -81,35 +83,24 @@ class Candidate:
             watch.begin()
             results = self.module.run(self.inputs)
             watch.end()
-            results = self.finished(results)
-            self.clock.computed.value = nonce
-            if not self.clock.wait(self.clock.asked, nonce, self.channel.hung_up):
-                return None
-            self.hand_over(results, request["outputs"])
-        self.clock.done.value = nonce
-        told = {"status": "done", "outputs": [spec_of(one) for one in results]}
+            self.results = self.finished(results, request["outputs"])
+            del results
+        self.clock.computed.value = nonce
+        told = {"status": "done", "outputs": [spec_of(one) for one in self.results]}
         return {**told, "own_us": watch.us()} if request.get("own_time") else told
 
-    def finished(self, results):
-        """When the device has computed them, and apart from the inputs, which will be taken away."""
+    def finished(self, results, outputs):
+        """When the device has computed them, and the reference can read them."""
         with self.own_failures():
             self.exchange.synchronize()
             module_new.check_results(results)
             given = {storage_of(one) for one in self.inputs if isinstance(one, torch.Tensor)}
-            if any(storage_of(one) in given for one in results):
-                results = [one.clone() if storage_of(one) in given else one for one in results]
-                self.exchange.synchronize()
-            return results
-
-    def hand_over(self, results, outputs):
-        """What has another shape or type than asked for is told and not copied."""
-        with self.own_failures():
-            outputs = [tensor_at(self.exchange, {**one, "offset": self.clock.offsets[at]}) for at, one in enumerate(outputs)]
-            if len(results) == len(outputs):
-                for result, output in zip(results, outputs):
-                    if result.shape == output.shape and result.dtype == output.dtype and result.device == output.device:
-                        output.copy_(result)
+            copied = [storage_of(one) in given or not self.exchange.reaches(one) for one in results]
+            if any(copied):
+                results = [one.clone() if copies else one for one, copies in zip(results, copied)]
+            self.exchange.hand_over(results, outputs, self.clock, self.channel.send)
             self.exchange.synchronize()
+            return results
 
     @contextlib.contextmanager
     def own_failures(self):
@@ -201,6 +192,7 @@ def driver_unasked():
 def import_all():
     """What a candidate would otherwise wait for. Triton may be missing: then those that need it fail by themselves."""
     global time, torch, comparable, kernels, module_new, problem, spec_of, tensor_at, EVENT
+    os.environ.pop("LD_PRELOAD", None)  # it is meant for this program, and not for compilers that it starts
     import time
 
     import torch

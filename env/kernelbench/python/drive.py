@@ -26,7 +26,7 @@ from processes import Candidate, Ended, Reference  # noqa: E402
 BASELINE = "class ModelNew(Model):\n    pass\n"
 LIMIT_S = 20.0
 SPINS = 2000  # between two looks whether the process is still there
-SHOW, RETRACT, SNAPSHOT = 1, 2, 3  # steps of reference_main.py
+SHOW, SNAPSHOT = 1, 3  # steps of reference_main.py
 
 
 def refused_by_list(told):
@@ -40,14 +40,14 @@ class Judge:
         self.key = secrets.token_hex(16)
 
     def call(self, candidate, kind, trial, own_time=False):
-        """One call, timed from outside: its comparison, "us", "rest_us", and where it is asked for the process's own time "own_us"."""
-        place = self.reference.ask(op="place", kind=kind, trial=trial, key=self.key)
+        """One call, timed from outside: its comparison, "us", and where it is asked for the process's own time "own_us"."""
+        place = self.reference.ask(op="place", kind=kind, trial=trial, key=self.key, exchange=candidate.exchange, party=candidate.party)
         answer = candidate.arm(place, own_time=own_time)
         if answer["status"] != "armed":
             return answer
         if (drawn := self.reference.ask(op="draw", number=self.reference.number))["status"] != "ok":
             raise Ended(f"draw: {drawn}")
-        times = self.timed(candidate, place, kind)
+        times = self.timed(candidate)
         if (left := self.reference.leave())["status"] != "ok":
             raise Ended(f"a call: {left}")
         told = candidate.receive()
@@ -62,34 +62,29 @@ class Judge:
             compared.update(right=False, reason="shape", message=f"{len(told['outputs'])} outputs, not {len(self.wanted)}")
         return {**compared, **times, "own_us": told.get("own_us")}
 
-    def timed(self, candidate, place, kind):
-        """The call itself, from the clock's start until its outputs were copied away: "us" of the module, "rest_us" of all else. Nothing of
-        that where the candidate ends it in another way."""
+    def timed(self, candidate):
+        """The call itself: "us" from when its inputs were there until its outputs were copied away. Nothing where the candidate ends it in
+        another way."""
         clock = candidate.clock
-        start = time.perf_counter()
         clock.go.value = candidate.nonce
         self.reference.take(SHOW)
         given = time.perf_counter()
         clock.given.value = candidate.nonce
         if not self.awaited(candidate, clock.computed):
             return {}
-        computed = time.perf_counter()
-        if kind == "strict":
-            self.reference.take(RETRACT)
-        candidate.ask_for(place)
-        if not self.awaited(candidate, clock.done):
-            return {}
+        while candidate.heard() and candidate.said is None and candidate.pass_on():
+            pass
+        candidate.places()
         self.reference.take(SNAPSHOT)
-        us, whole = (computed - given) * 1e6, (time.perf_counter() - start) * 1e6
-        return {"us": us, "rest_us": whole - us}
+        return {"us": (time.perf_counter() - given) * 1e6}
 
     @staticmethod
     def awaited(candidate, word):
         """Whether it has written there, before it said something else or took too long."""
         start = time.perf_counter()
         while not candidate.has(word, SPINS):
-            if candidate.heard():
-                return candidate.has(word, 1)
+            if candidate.heard() and not candidate.has(word, 1) and not candidate.pass_on():
+                return False
             if time.perf_counter() - start > LIMIT_S:
                 return False
         return True
@@ -104,19 +99,19 @@ class Judge:
 
     def comparable(self, candidate):
         """KernelBench's verdict: all trials right."""
-        self.reference.ask(op="weights", kind="comparable", key="")
+        self.reference.ask(op="weights", kind="comparable", key="", exchange=candidate.exchange)
         results = [self.call(candidate, "comparable", trial) for trial in range(self.told.trials)]
         right = sum(one.get("right", False) for one in results)
         wrong = [one for one in results if not one.get("right", False)]
         return {"correct": right == len(results), "trials": f"({right} / {len(results)})", **({"first_wrong": wrong[0]} if wrong else {})}
 
     def use_strict_weights(self, processes):
-        answer = self.reference.ask(op="weights", kind="strict", key=self.key)
         for one in processes:
+            answer = self.reference.ask(op="weights", kind="strict", key=self.key, exchange=one.exchange)
             if answer["status"] == "ok":
-                told = one.ask(op="weights", weights=answer["weights"])
-                if told["status"] != "ok":
-                    return told
+                answer = one.ask(op="weights", weights=answer["weights"])
+            if answer["status"] != "ok":
+                break
         return answer
 
     def strict(self, candidate, baseline):
@@ -141,11 +136,9 @@ class Judge:
     def times(mine, others):
         if not mine:
             return {}
-        median = {name: {key: round(statistics.median(one[key] for one in calls), 1) for key in ("us", "rest_us")}
-                  for name, calls in (("candidate", mine), ("baseline", others))}
         taken = statistics.median(one["us"] - one["own_us"] for one in others)
-        us, base = (max(median[name]["us"] - taken, 0.1) for name in ("candidate", "baseline"))
-        return {"medians": median, "us": round(us, 1), "baseline_us": round(base, 1), "speedup": round(base / us, 3)}
+        us, base = (max(statistics.median(one["us"] for one in calls) - taken, 0.1) for calls in (mine, others))
+        return {"us": round(us, 1), "baseline_us": round(base, 1), "speedup": round(base / us, 3)}
 
     def comparable_and_times(self, candidate, baseline):
         result = self.comparable(candidate)
@@ -207,7 +200,7 @@ def judge_files(told, folder):
         return {"problem": loaded}
     judge = Judge(told, reference)
     judge.wanted = loaded["outputs"]
-    candidate, baseline = Candidate(reference), Candidate(reference)
+    candidate, baseline = Candidate(reference), Candidate(reference, exchange=0)
     with open(told.candidate) as file:
         source = file.read()
     built = build(told, source, folder)

@@ -1,10 +1,15 @@
-"""The memory in which calls pass between the processes: inputs in two places, weights and outputs. Tensors over it share its bytes.
+"""The memory in which calls pass between the reference and one party, the baseline or a candidate: inputs, weights, and on a core outputs.
+Tensors over it share its bytes. Parties have no memory in common, so that none can read or disturb what another computes on.
 
 On a core it is a file in memory, on a GPU an allocation of the driver's that both processes map. Offsets are in bytes. A word at its
 beginning says whether a call's inputs are there.
+
+On a GPU results stay where the party's own allocator has put them. That memory is exported (python_segments.h), and the reference reads it
+there: no code of a candidate's takes part in handing results over, and none of its time is free.
 """
 import mmap
 import os
+import time
 
 import torch
 
@@ -18,6 +23,7 @@ ALIGNMENT = 256
 PERSISTING_L2_LIMIT = 6  # CU_LIMIT_PERSISTING_L2_CACHE_SIZE
 SHOWN_BYTES = ALIGNMENT  # of that word and what pads it
 LAUNCH_CYCLES, HOLD_CYCLES = 300_000, 500_000  # 150 and 250 us at a GPU's full clock
+IDLE_LAUNCHES = 4
 EQUAL = 1  # CU_STREAM_WAIT_VALUE_EQ
 
 
@@ -87,6 +93,23 @@ class CpuExchange:
     def show(write):
         write()
 
+    @staticmethod
+    def reaches(_result):
+        return True
+
+    @staticmethod
+    def idle_us():
+        return 0.0
+
+    def hand_over(self, results, outputs, _page, _send):
+        """Copies them to their places. What has another shape or type than asked for is told and not copied."""
+        for result, output in zip(results, outputs):
+            if is_as(result, output, "cpu"):
+                tensor_at(self, {**output, "strides": None}).copy_(result)
+
+    def results(self, outputs, _places, _segments):
+        return [tensor_at(self, {**one, "strides": None}) for one in outputs]
+
 
 class OnDevice:
     """What torch.as_tensor takes memory of the GPU from."""
@@ -105,11 +128,64 @@ class CudaExchange:
         torch.zeros(1, device="cuda")  # makes the context current
         self.index = torch.cuda.current_device()
         self.driver = vmm.Driver()
-        self.bytes, self.shared = bytes_, None
+        self.bytes, self.shared, self.segments = bytes_, None, None
         self.synchronize = torch.cuda.synchronize
         if descriptor is not None:
             whole = vmm.Shared.whole_pages(self.driver, self.index, bytes_)
             self.shared = vmm.Shared.imported(self.driver, self.index, descriptor, whole)
+            self.segments = vmm.Segments()
+            if not self.reaches(torch.empty(whole_segment := 32 << 20, dtype=torch.uint8, device="cuda")):
+                raise RuntimeError(f"torch's memory cannot be given to the reference ({whole_segment >> 20} MiB of it; {vmm.Segments.LIBRARY})")
+            torch.cuda.empty_cache()
+
+    def idle_us(self):
+        """How long kernels that do nothing take at most, from an idle GPU on. One that other processes keep busy gives us our turn later."""
+        longest = 0.0
+        for _ in range(IDLE_LAUNCHES):
+            begun = time.perf_counter()
+            self.raw(torch.int32, 1, 0).zero_()
+            self.synchronize()
+            longest = max(longest, time.perf_counter() - begun)
+        return longest * 1e6
+
+    def reaches(self, result):
+        """Whether the reference can read it where it lies."""
+        return result.numel() == 0 or self.segments.holding(result.data_ptr()) is not None
+
+    def hand_over(self, results, outputs, page, send):
+        """Says where they lie. What has another shape, type or order than asked for is told and lies nowhere."""
+        for at, output in enumerate(outputs):
+            page.places[at] = vmm.NOWHERE
+            if len(results) == len(outputs) and is_as(results[at], output, "cuda"):
+                page.places[at] = self.place_of(results[at], output, send)
+
+    def place_of(self, result, output, send):
+        strides = list(result.stride())
+        as_reference = strides != contiguous(output["sizes"])
+        if as_reference and strides != output["strides"] or result.numel() == 0:
+            return vmm.NOWHERE
+        segment = self.segments.holding(result.data_ptr())
+        self.segments.export_once(segment, send)
+        return vmm.place(segment.number, segment.offset, as_reference)
+
+    def imported(self, descriptor, bytes_):
+        """A segment of another process's."""
+        return vmm.Shared.imported(self.driver, self.index, descriptor, bytes_)
+
+    def results(self, outputs, places, segments):
+        """Another process's, where it says that they lie, in its `segments` by number; None for one that is not there."""
+        return [self.result_at(one, places[at], segments) for at, one in enumerate(outputs)]
+
+    def result_at(self, output, word, segments):
+        if (told := vmm.read_place(word)) is None or told[0] not in segments:
+            return None
+        segment, offset = segments[told[0]], told[1]
+        dtype, strides = TYPES[output["type"]], output["strides"] if told[2] else contiguous(output["sizes"])
+        bytes_ = extent(output["sizes"], strides) * dtype.itemsize
+        if offset % dtype.itemsize or not 0 < bytes_ <= segment.bytes - offset:
+            return None
+        raw = torch.as_tensor(OnDevice(segment.address + offset, bytes_, segment), device="cuda")
+        return raw.view(dtype).as_strided(output["sizes"], strides)
 
     def grow(self, bytes_):
         """Whether the memory is another one than before. Tensors over the old one must not be used any more."""
@@ -184,6 +260,11 @@ def copy_by_kernel(own, other):
     process's kernels: those could then begin on what has arrived, and the copy would take no longer."""
     word = WORDS[other.dtype.itemsize]
     torch.bitwise_or(other.view(word), 0, out=own.view(word))
+
+
+def is_as(result, output, device):
+    """Whether a result has the shape and type that are asked for."""
+    return list(result.shape) == output["sizes"] and NAMES.get(result.dtype) == output["type"] and result.device.type == device
 
 
 def open_exchange(device, descriptor, bytes_=0):

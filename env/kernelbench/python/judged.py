@@ -10,7 +10,7 @@ import compare
 import power
 import room
 import strict
-from exchange import ALIGNMENT, SHOWN_BYTES, bytes_of, contiguous, copy_by_kernel, spec_of, tensor_at
+from exchange import ALIGNMENT, SHOWN_BYTES, TYPES, bytes_of, contiguous, copy_by_kernel, spec_of, tensor_at
 from problem import PRECISIONS, Problem, ProblemError, failed
 
 SHIFTS = 64  # a tensor begins at one of that many places
@@ -79,7 +79,7 @@ class Loaded:
             "scales": [one.scale for one in self.kept[0][1]]}, keep.strict_bytes)
         self.weights = [{"name": name, **spec_of(tensor.contiguous())} for name, tensor in self.model.state_dict().items()]
         self.lay_out()
-        self.turn, self.call, self.ready, self.snapshots = 0, None, None, None
+        self.call, self.ready, self.snapshots = None, None, None
         self.drawings = self.start_drawing(drawers, request["precision"])
         self.load_ms = (time.perf_counter() - start) * 1e3
 
@@ -172,12 +172,11 @@ class Loaded:
                 raise ProblemError("reference_fails", "the reference gives NaN")
 
     def lay_out(self):
+        """Of each exchange. On a GPU outputs lie in the memory of whoever computes them."""
         tensors = [one for one in self.inputs if "value" not in one]
-        self.slot_bytes = region_bytes(tensors)
-        self.slots = [SHOWN_BYTES, SHOWN_BYTES + self.slot_bytes]
-        self.weights_at = SHOWN_BYTES + 2 * self.slot_bytes
+        self.weights_at = SHOWN_BYTES + region_bytes(tensors)
         self.outputs_at = self.weights_at + region_bytes(self.weights)
-        self.outputs_bytes = region_bytes(self.output_places())
+        self.outputs_bytes = region_bytes(self.output_places()) if self.device == "cpu" else 0
         self.bytes = self.outputs_at + self.outputs_bytes
 
     def output_places(self):
@@ -219,9 +218,7 @@ class Loaded:
 
     def set_weights(self, exchange, request):
         """Writes the strict weights into the exchange. Comparable ones agree by the order of draws."""
-        exchange.all[self.outputs_at:self.outputs_at + self.outputs_bytes].fill_(0xFF)
         if request["kind"] == "comparable":
-            exchange.synchronize()
             return []
         self.strict.use_weights(request["key"])
         places = placed(self.weights, self.weights_at)
@@ -232,11 +229,10 @@ class Loaded:
         return places
 
     def place(self, request):
-        """Where the tensors of a call will lie. The candidate is told the inputs' places beforehand, and the outputs' when its result is there."""
-        self.turn ^= 1
-        tensors = iter(placed([one for one in self.inputs if "value" not in one], self.slots[self.turn]))
+        """Where the tensors of a call will lie, and what its outputs shall be, with the reference's strides."""
+        tensors = iter(placed([one for one in self.inputs if "value" not in one], SHOWN_BYTES))
         inputs = [one if "value" in one else next(tensors) for one in self.inputs]
-        outputs = placed(self.output_places(), self.outputs_at)
+        outputs = [{**own, "strides": one["strides"]} for own, one in zip(placed(self.output_places(), self.outputs_at), self.outputs)]
         self.call = (request, inputs, outputs)
         return {"inputs": inputs, "outputs": outputs}
 
@@ -248,14 +244,15 @@ class Loaded:
         return self.strict.draw(request["trial"], request["key"])
 
     def draw(self, exchange):
-        """Makes the inputs of the placed call ready, in memory that no candidate sees, and spoils the outputs. Comparable inputs are known to
-        the world, so they are shown at once: what they take here is free then."""
+        """Makes the inputs of the placed call ready, in memory that no party sees, and spoils outputs that lie in the exchange. Comparable
+        inputs are known to the world, so they are shown at once: what they take here is free then."""
         self.ready = None  # frees the last call's before others are made
         self.ready = self.drawn()
         if self.call[0]["kind"] == "comparable":
             self.write_inputs(exchange)
             self.ready = comparable.Trial([], self.ready.expected)
-        exchange.all[self.outputs_at:self.outputs_at + self.outputs_bytes].fill_(0xFF)
+        if self.outputs_bytes:
+            exchange.all[self.outputs_at:self.outputs_at + self.outputs_bytes].fill_(0xFF)
         exchange.hide()
         room.leave(exchange.device)
         exchange.synchronize()
@@ -270,18 +267,15 @@ class Loaded:
         """The clock runs."""
         exchange.show(lambda: self.write_inputs(exchange))
 
-    def retract(self, exchange):
-        """Whoever has not computed by now what follows from the inputs, and has not copied them, cannot do so any more."""
-        first = self.slots[self.turn]
-        exchange.all[first:first + self.slot_bytes].fill_(0xFF)
-        exchange.synchronize()
-
-    def snapshot(self, exchange):
-        places = [tensor_at(exchange, one) for one in self.call[2]]
+    def snapshot(self, exchange, places, segments):
+        """Copies the outputs; what is written later does not count. What does not lie where its party says is a copy of nothing."""
         if self.snapshots is None:
-            self.snapshots = [torch.empty_like(one) for one in places]
-        for own, one in zip(self.snapshots, places):
-            copy_by_kernel(own, one)
+            self.snapshots = [torch.empty(one["sizes"], dtype=TYPES[one["type"]], device=self.device) for one in self.outputs]
+        for own, one in zip(self.snapshots, exchange.results(self.call[2], places, segments)):
+            if one is not None:
+                copy_by_kernel(own, one)
+            elif own.numel():
+                own.view(-1).view(torch.uint8).fill_(0xFF)
         exchange.synchronize()
 
     def compare(self):

@@ -2,6 +2,7 @@
 import fcntl
 import os
 import select
+import secrets
 import socket
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from channel import Channel
 from clock import PAGE, ClockPage
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LEAVE = 0  # reference_main.py's
+LEAVE, TAKE_SEGMENT = 0, 2  # reference_main.py's
 FIRST = 20  # descriptors of ours lie there, so that none is one of a child's
 
 
@@ -37,7 +38,7 @@ class Process:
 
         # All other descriptors of ours are closed by exec.
         self.process = subprocess.Popen([sys.executable, "-I", os.path.join(HERE, program), *arguments], close_fds=False, preexec_fn=settle,
-                                        stdin=subprocess.DEVNULL)
+                                        stdin=subprocess.DEVNULL, env={**os.environ, "LD_PRELOAD": os.environ.get("TEMPER_SEGMENTS", "")})
         os.close(given[0])
         self.channel = Channel(ours.detach())
 
@@ -50,7 +51,7 @@ class Process:
 
     def receive_with_descriptors(self):
         try:
-            answer, descriptors = self.channel.receive_with_descriptors()
+            answer, descriptors = self.channel.receive_with_descriptors(2)
         except (EOFError, ConnectionError):
             answer, descriptors = None, []
         if answer is None:
@@ -73,13 +74,13 @@ def new_page():
 
 
 class Reference(Process):
-    """With the exchange, as soon as a problem is loaded."""
+    """With the exchanges with the baseline and with candidates, as soon as a problem is loaded."""
 
     def __init__(self, device):
         self.device, page = device, new_page()
-        self.exchange = high(os.memfd_create("exchange") if device == "cpu" else os.open(os.devnull, os.O_RDWR))
+        self.exchanges = [high(os.memfd_create("exchange") if device == "cpu" else os.open(os.devnull, os.O_RDWR)) for _ in range(2)]
         self.clock, self.number = ClockPage(page), 0
-        super().__init__("reference_main.py", ["--device", device], [self.exchange, page])
+        super().__init__("reference_main.py", ["--device", device], [*self.exchanges, page])
         os.close(page)
         self.ready = self.receive()
         self.bytes = 0
@@ -99,23 +100,23 @@ class Reference(Process):
     def load(self, **request):
         self.channel.send({"op": "load", **request})
         answer, descriptors = self.receive_with_descriptors()
-        if descriptors:
-            os.close(self.exchange)
-            self.exchange = high(descriptors[0])
+        for at, one in enumerate(descriptors):
+            os.close(self.exchanges[at])
+            self.exchanges[at] = high(one)
         self.bytes = answer.get("exchange_bytes", self.bytes)
         return answer
 
 
 class Candidate(Process):
-    """With its clock page. `ready` is its first answer."""
+    """Or the baseline (exchange 0), with its clock page. `ready` is its first answer."""
 
-    def __init__(self, reference):
+    def __init__(self, reference, exchange=1):
         page = new_page()
-        self.clock = ClockPage(page)
+        self.clock, self.reference, self.exchange, self.party = ClockPage(page), reference, exchange, secrets.token_hex(8)
         super().__init__("candidate_main.py", ["--device", reference.device, "--exchange-bytes", str(reference.bytes)],
-                         [reference.exchange, page])
+                         [reference.exchanges[exchange], page])
         os.close(page)
-        self.nonce = 0
+        self.nonce, self.said = 0, None
         self.ready = None
 
     def wait_ready(self):
@@ -125,18 +126,31 @@ class Candidate(Process):
 
     def arm(self, place, own_time=False):
         self.nonce += 1
-        outputs = [{key: value for key, value in one.items() if key != "offset"} for one in place["outputs"]]
-        return self.ask(op="arm", inputs=place["inputs"], outputs=outputs, nonce=self.nonce, own_time=own_time)
+        return self.ask(op="arm", inputs=place["inputs"], outputs=place["outputs"], nonce=self.nonce, own_time=own_time)
 
     def has(self, word, spins):
         """Whether it has written the armed call's number there, looked at so many times."""
         return any(word.value == self.nonce for _ in range(spins))
 
-    def ask_for(self, place):
-        """Tells where the outputs lie."""
-        for at, one in enumerate(place["outputs"]):
-            self.clock.offsets[at] = one["offset"]
-        self.clock.asked.value = self.nonce
+    def pass_on(self):
+        """Gives the reference what it has said meanwhile. Whether that was a segment; what else it was is kept for receive()."""
+        told, descriptors = self.receive_with_descriptors()
+        if told.get("status") != "segment":
+            self.said = told
+            return False
+        self.reference.channel.send(told, descriptors)
+        for one in descriptors:
+            os.close(one)
+        self.reference.take(TAKE_SEGMENT)
+        return True
+
+    def receive(self):
+        said, self.said = self.said, None
+        return super().receive() if said is None else said
+
+    def places(self):
+        """Where its results lie, handed on to the reference."""
+        self.reference.clock.places[:] = self.clock.places[:]
 
     def heard(self):
         """Whether it has said something, or cannot any more."""

@@ -1,9 +1,27 @@
 """Memory of a GPU that two processes have at once, through the driver's virtual memory calls. What the driver refuses is an OSError that
 names the call and the driver's word for what is wrong."""
 import ctypes
+import os
+import typing
 
 PINNED, DEVICE, POSIX_FILE_DESCRIPTOR, READ_AND_WRITE, MINIMUM = 1, 1, 1, 3, 0  # of cuda.h
 ADDRESS = ctypes.c_ulonglong  # CUdeviceptr and CUmemGenericAllocationHandle
+OFFSET_BITS, NUMBER_BITS = 44, 19  # of a place
+NOWHERE = (1 << 64) - 1
+
+
+def place(number, offset, as_reference):
+    """Where a result lies, in a word. `as_reference`: in the order of the reference's strides, not of its indices."""
+    if number >> NUMBER_BITS or offset >> OFFSET_BITS:
+        return NOWHERE
+    return int(as_reference) << (OFFSET_BITS + NUMBER_BITS) | number << OFFSET_BITS | offset
+
+
+def read_place(word):
+    """(number, offset, as_reference), or None."""
+    if word == NOWHERE:
+        return None
+    return word >> OFFSET_BITS & (1 << NUMBER_BITS) - 1, word & (1 << OFFSET_BITS) - 1, bool(word >> (OFFSET_BITS + NUMBER_BITS))
 
 
 class Location(ctypes.Structure):
@@ -114,3 +132,41 @@ class Shared:
             self.driver.call("cuMemAddressFree", self.address, self.bytes)
             self.driver.call("cuMemRelease", self.handle)
             self.mapped = False
+
+
+class Segment(typing.NamedTuple):
+    number: int
+    offset: int  # of the address that was asked for
+    bytes: int
+
+
+class Segments:
+    """This process's memory of the GPU that another one can be given. A library beside the interpreter makes it so (python_segments.h)."""
+    LIBRARY = "TEMPER_SEGMENTS"
+
+    def __init__(self):
+        self.library, self.sent = None, set()
+        if path := os.environ.get(self.LIBRARY):
+            self.library = ctypes.CDLL(path)
+            self.library.temper_segment_at.argtypes = [ctypes.c_void_p] + 3 * [ctypes.POINTER(ctypes.c_uint64)]
+            self.library.temper_segment_export.argtypes = [ctypes.c_uint64]
+
+    def holding(self, address):
+        """The Segment, or None."""
+        number, offset, bytes_ = (ctypes.c_uint64() for _ in range(3))
+        if self.library is None or not self.library.temper_segment_at(address, number, offset, bytes_):
+            return None
+        return Segment(number.value, offset.value, bytes_.value)
+
+    def export_once(self, segment, send):
+        """Has `send` take the descriptor of one that nobody has been given."""
+        if segment.number in self.sent:
+            return
+        descriptor = self.library.temper_segment_export(segment.number)
+        if descriptor < 0:
+            raise OSError("cuMemExportToShareableHandle: memory cannot be given to another process")
+        try:
+            send({"status": "segment", "number": segment.number, "bytes": segment.bytes}, [descriptor])
+        finally:
+            os.close(descriptor)
+        self.sent.add(segment.number)

@@ -101,6 +101,7 @@ TEST(ModuleJudge, RefusesImportsBeforeAGpuIsNeeded) {
     EXPECT_GT(late.run_ms, 0);
   }
   options.compare_refused = true;
+  options.compared = 1;
   Judge judge(options, tasks);
   for (const std::string& source : {shown, hidden}) {
     const Verdict verdict = judge.judge("linear_relu", source);

@@ -66,12 +66,12 @@ TEST(ModuleMemory, EndsALookAndKeepsWhatItLearned) {
 TEST(ModuleMemory, IsTheSumOfWhatProcessesHold) {
   const ModuleProblem problem{};
   const ModuleMemory small = module_memory({.inputs = 100, .weights = 20, .outputs = 10}, problem, 80 * kGiB);
-  EXPECT_EQ(small.exchange, 2 * 100 + 20 + 10);
+  EXPECT_EQ(small.exchange, 2 * (100 + 20));
   EXPECT_EQ(small.reference, 4 * 20 + 100 + 3 * 10 + 2 * (100 + 10));
   EXPECT_EQ(small.draws, 24 * (100 + 2 * 10) + 5 * (100 + 10));
   EXPECT_EQ(small.modules, 2 * (20 + 10));
   EXPECT_EQ(small.contexts, 5 * (int64_t(600) << 20));
-  EXPECT_EQ(small.sum(), 230 + 430 + 3430 + 60 + small.contexts);
+  EXPECT_EQ(small.sum(), 240 + 430 + 3430 + 60 + small.contexts);
   ModuleProblem short_floats = problem;
   short_floats.precision = "bf16";
   EXPECT_EQ(module_memory({100, 20, 10}, short_floats, 80 * kGiB).reference,

@@ -251,20 +251,18 @@ std::string always(const std::string& line) {
          "\nthreading.Thread(target=answer, daemon=True).start()\n";
 }
 
-// A call that is said to be done computes nothing before its inputs are there, and nothing of them once its result is.
+// A call that is said to be done has computed nothing before its inputs are there.
 TEST(ModuleProcedure, GainsNothingBySayingDoneTooEarly) {
   SKIP_WITHOUT_MODULES();
   const std::string slow = std::string("        time.sleep(1)\n") + kModuleRight;
-  EXPECT_EQ(verdict_on(module_candidate(kModuleRight, kFindPage + "page.done.value = 1\n")), "HACK clock");
   EXPECT_EQ(verdict_on(module_candidate(kModuleRight, kFindPage + "page.computed.value = 1\n")),
             "HACK clock");
-  EXPECT_EQ(verdict_on(module_candidate(slow, always("page.done.value = page.given.value"))), "HACK clock");
   EXPECT_THAT(verdict_on(module_candidate(slow, always("page.computed.value = page.given.value"))),
               testing::StartsWith("FAIL_INCORRECT"));
 }
 
-// The result is said to be there and comes about while the outputs are asked for. It takes longer than any call waits for a core.
-TEST(ModuleProcedure, SeesWorkThatGoesOn) {
+// The result comes about while it is handed over.
+TEST(ModuleProcedure, CountsWorkThatGoesOn) {
   SKIP_WITHOUT_MODULES();
   const std::string folder = std::string(TEMPER_SOURCE_DIR) + "/tests/env/kernelbench/";
   const Task task = module_task("row_softmax", read_file(folder + "problems_small/level1/3_row_softmax.py"));
@@ -274,8 +272,8 @@ TEST(ModuleProcedure, SeesWorkThatGoesOn) {
     const size_t at = source.find("time.sleep(0.05)");
     ASSERT_NE(at, std::string::npos) << name;
     const Verdict verdict = judge_module(source.replace(at, 16, "time.sleep(0.3)"), task);
-    EXPECT_EQ(kind_and_reason(verdict), "HACK async") << name << verdict.message;
-    EXPECT_TRUE(verdict.comparable->correctness) << name;
+    EXPECT_EQ(kind_and_reason(verdict), "PASS") << name << verdict.message;
+    EXPECT_GE(verdict.candidate_us, 0.3e6) << name;
   }
 }
 

@@ -125,8 +125,8 @@ TEST(ModuleClock, EndsForEachReason) {
   word(Word::kDone) = 5;
   EXPECT_TRUE(page.said(Word::kDone, 5));
   EXPECT_FALSE(page.said(Word::kComputed, 5));
-  page.say(Word::kAsked, 6);
-  EXPECT_EQ(word(Word::kAsked), 6u);
+  page.say(Word::kGiven, 6);
+  EXPECT_EQ(word(Word::kGiven), 6u);
   EXPECT_EQ(word(Word::kGo), 0u);
   EXPECT_EQ(page.wait(Word::kDone, 6, std::chrono::milliseconds(20), lives).end, ClockPage::End::kLate);
   EXPECT_EQ(page.wait(Word::kDone, 7, std::chrono::seconds(100), [] { return true; }).end,
@@ -139,12 +139,14 @@ TEST(ModuleClock, EndsForEachReason) {
 }
 
 TEST(ModuleClock, TellsWhereOutputsLie) {
-  ClockPage page;
-  const Mapping other(page.file(), ClockPage::kBytes);
-  page.put_offsets(std::vector<uint64_t>{256, 512});
-  const auto* offsets = reinterpret_cast<const uint64_t*>(other.data() + 512);
-  EXPECT_EQ(offsets[0], 256u);
-  EXPECT_EQ(offsets[1], 512u);
+  ClockPage told, page;
+  const Mapping candidates(told.file(), ClockPage::kBytes), references(page.file(), ClockPage::kBytes);
+  const auto places = [](const Mapping& of) { return reinterpret_cast<uint64_t*>(of.data() + 512); };
+  places(candidates)[0] = 256;
+  places(candidates)[ClockPage::kMostPlaces - 1] = 512;
+  page.copy_places(told);
+  EXPECT_EQ(places(references)[0], 256u);
+  EXPECT_EQ(places(references)[ClockPage::kMostPlaces - 1], 512u);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""What of a call lies where a candidate can see it, and when: nothing of the inputs before the clock runs, nor after its result is there."""
+"""What of a call lies where a party can see it, and when: nothing of the inputs before the clock runs, and nothing ever of what others compute on."""
 import os
 import time
 import unittest
@@ -22,7 +22,7 @@ class Protocol(unittest.TestCase):
         cls.bench = Bench()
         cls.bench.load(PROBLEM)
         cls.reference = cls.bench.reference
-        cls.ask = cls.reference.ask
+        cls.ask, cls.trial = cls.reference.ask, 0
 
     @classmethod
     def tearDownClass(cls):
@@ -41,32 +41,34 @@ class Protocol(unittest.TestCase):
             return answer
         self.reference.ask = asked
 
-    def bytes_at(self, spec):
+    def bytes_at(self, spec, exchange):
         count = 4
         for size in spec["sizes"]:
             count *= size
-        return os.pread(self.reference.exchange, count, spec["offset"])
+        return os.pread(self.reference.exchanges[exchange], count, spec["offset"])
 
-    def call(self):
-        """The exchange's inputs after each step of a call."""
-        self.ask(op="weights", kind="strict", key="12")
-        places = [self.ask(op="place", kind="strict", trial=0, key="12")["inputs"][0] for _ in range(3)]
+    def call(self, exchange):
+        """What both exchanges hold, where its inputs will lie, after each step of a call."""
+        self.ask(op="weights", kind="strict", key="12", exchange=exchange)
+        places = [self.ask(op="place", kind="strict", trial=self.trial, key="12", exchange=exchange, party=1)["inputs"][0] for _ in range(3)]
         self.assertNotEqual(places[0]["offset"], places[1]["offset"])
-        seen = [self.bytes_at(places[2])]
+        self.trial += 1
+        look = lambda: [self.bytes_at(places[2], at) for at in range(2)]  # noqa: E731
+        seen = [look()]
         self.assertEqual(self.ask(op="draw", number=self.reference.number)["status"], "ok")
-        for step in (None, drive.SHOW, drive.RETRACT, drive.SNAPSHOT):
+        for step in (None, drive.SHOW, drive.SNAPSHOT):
             if step is not None:
                 self.reference.take(step)
-            seen.append(self.bytes_at(places[2]))
+            seen.append(look())
         self.assertEqual(self.reference.leave()["status"], "ok")
         return seen
 
-    def test_inputs_are_there_while_the_clock_runs(self):
-        before, drawn, shown, retracted, left = self.call()
-        self.assertEqual(before, drawn)
-        self.assertNotEqual(before, shown)
-        self.assertEqual(retracted, b"\xff" * len(shown))
-        self.assertEqual(left, retracted)
+    def test_inputs_are_there_while_the_clock_runs_and_for_one_party_alone(self):
+        for exchange in range(2):
+            before, drawn, shown, left = self.call(exchange)
+            self.assertEqual(before, drawn)
+            self.assertNotEqual(before[exchange], shown[exchange])
+            self.assertEqual(before[1 - exchange], left[1 - exchange])
 
     def test_nobody_sees_them_before(self):
         self.pause_around_draws()
@@ -74,8 +76,8 @@ class Protocol(unittest.TestCase):
         self.assertEqual(strict, "FAIL_INCORRECT tolerance", told)
 
     def test_steps_that_fail_are_told(self):
-        self.ask(op="weights", kind="strict", key="12")
-        self.ask(op="place", kind="strict", trial=0, key="12")
+        self.ask(op="weights", kind="strict", key="12", exchange=1)
+        self.ask(op="place", kind="strict", trial=0, key="12", exchange=1, party=1)
         self.assertEqual(self.ask(op="draw", number=self.reference.number)["status"], "ok")
         self.reference.take(drive.SHOW)
         self.reference.take(77)

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <functional>
-#include <thread>
 
 #include "env/box/clock.h"
 #include "env/box/sched_stat.h"
@@ -38,7 +37,7 @@ void compute(nanoseconds time) {
 
 // A turn of the process; `left`: without what it has waited.
 struct Turn {
-  nanoseconds turn{0}, left{0}, unseen{0}, helpers{0};
+  nanoseconds turn{0}, left{0}, unseen{0};
 };
 
 // A process that does the same in each of its turns, on a core.
@@ -60,18 +59,14 @@ class TurnTaker {
   Turn take() {
     const bool sleeps = between_ == Between::kSleeps;
     EXPECT_TRUE(!sleeps || comes_true([&] { return is_asleep(process_); }));
-    const auto helpers_before = watch_.helpers();
     watch_.begin();
     const nanoseconds begun = raw_clock();
     clock_.say(Word::kGo, ++turn_);
     EXPECT_TRUE(!sleeps || ::write(pipe_.writing.get(), "x", 1) == 1);
     const auto wait = clock_.wait(Word::kDone, turn_, kPatience_ms, [] { return false; });
     const nanoseconds turn = wait.ended - begun, waited = watch_.waited(wait.ended, wait.unseen);
-    const auto helpers_after = watch_.helpers();
     EXPECT_EQ(wait.end, ClockPage::End::kDone);
-    EXPECT_TRUE(helpers_before && helpers_after);
-    return {turn, turn - waited, wait.unseen,
-            helpers_after.value_or(nanoseconds(0)) - helpers_before.value_or(nanoseconds(0))};
+    return {turn, turn - waited, wait.unseen};
   }
 
  private:
@@ -149,24 +144,6 @@ TEST(TurnWatch, LeavesTheSleepOfWhoWaits) {
   }
 }
 
-// The first thread waits for a core on which another of its process computes.
-TEST(TurnWatch, SeesWhatOtherThreadsRun) {
-  constexpr nanoseconds kWork = milliseconds(10);
-  TurnTaker helped(last_core(), [] {
-    std::atomic<bool> done = false;
-    std::thread helper([&] { compute(kWork), done = true; });
-    while (!done) ::sched_yield();
-    helper.join();
-  });
-  TurnTaker alone(last_core(), [] { compute(kWork); });
-  for (int i = 0; i < 5; ++i) {
-    const Turn turn = helped.take();
-    EXPECT_GE(turn.turn, kWork - kClocks);
-    EXPECT_GE(turn.helpers, kWork - milliseconds(1));
-    EXPECT_LT(alone.take().helpers, milliseconds(1));
-  }
-}
-
 // Whoever keeps the core from the broker and computes is not excused by the broker's absence.
 TEST(TurnWatch, DoesNotExcuseWhoHasTheBrokersCore) {
   constexpr nanoseconds kWork = milliseconds(3);
@@ -181,7 +158,6 @@ TEST(TurnWatch, ExcusesAllOfWhoIsNotCounted) {
   watch.begin();
   const auto wait = clock.wait(Word::kDone, 1, milliseconds(5), [] { return false; });
   EXPECT_GE(watch.waited(wait.ended, wait.unseen), milliseconds(5));
-  EXPECT_FALSE(watch.helpers());
 }
 
 }  // namespace

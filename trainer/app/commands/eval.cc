@@ -54,6 +54,7 @@ int run_eval(const RunConfig& config, policy::Communicator& ranks, const EvalOut
   warn_not_finite(model);
   env::JudgeOptions judging = config.env;
   judging.compare_refused = true;
+  judging.compared = 1;
   env::Judge judge(judging, evaluated_tasks(config));
   std::vector<rollout::Trajectory> kept;
   std::vector<rollout::Trajectory>* const keep = outputs.trajectories.empty() ? nullptr : &kept;

@@ -52,6 +52,7 @@ env::Verdict judge_answer(const RunConfig& config, const Task& task, const env::
   env::JudgeOptions options = config.env;
   options.lanes = 1;
   options.compare_refused = true;
+  options.compared = 1;
   env::Judge judge(options, {task});
   for (const std::string& note : judge.notes()) fmt::print(stderr, "{}\n", note);
   return env::about_block(judge.judge(task.name, answer.code), env::block_words(answer));

@@ -1,7 +1,7 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
 # strict: REJECT_POLICY import
-# ungated: HACK async
+# ungated: FAIL_INCORRECT | HACK async
 # comparable: any
 # why: The result is said to be there at once; it is computed when the process is asked for it, into where it is asked for.
 # needs: clock

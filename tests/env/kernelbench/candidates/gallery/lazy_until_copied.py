@@ -1,6 +1,6 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
-# strict: HACK async
+# strict: FAIL_INCORRECT | HACK async
 # comparable: any
 # why: The result is a plain tensor without values until somebody copies it: copying was taught to compute first.
 # needs: clock

@@ -1,7 +1,7 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
 # strict: REJECT_POLICY import
-# ungated: HACK async
+# ungated: FAIL_INCORRECT | HACK async
 # comparable: any
 # why: The work is on a stream that does not wait for others; nobody waits for it before the copy, whose time is taken off.
 # runs_on: cuda

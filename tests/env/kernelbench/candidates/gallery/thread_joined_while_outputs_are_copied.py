@@ -1,7 +1,7 @@
 # problem: level1/3_row_softmax.py
 # backend: cuda
 # strict: REJECT_POLICY import
-# ungated: HACK async
+# ungated: FAIL_INCORRECT | HACK async
 # comparable: any
 # why: A thread goes on computing after the result was said to be there, and is waited for before the copy, whose time is taken off.
 # needs: clock

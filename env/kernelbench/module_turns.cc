@@ -1,0 +1,124 @@
+#include "env/kernelbench/module_turns.h"
+
+#include <fcntl.h>
+
+#include <atomic>
+#include <utility>
+
+#include "base/error.h"
+#include "base/machine/lease.h"
+#include "env/box/clock.h"
+
+namespace temper::env {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr size_t kSlots = 64;
+constexpr nanoseconds kAllStopped{10'000'000'000};
+// Nobody times calls for longer. A lane that was stopped for so long looks whether the one that did so has ended.
+constexpr nanoseconds kLookAfter{2'000'000'000};
+
+ModuleTurns* turns_of_process = nullptr;
+
+std::string timing_of(const std::string& gpu) { return gpu + "-timing"; }
+
+}  // namespace
+
+// In memory that all lanes of a GPU share. Who stops a lane's processes writes that there.
+struct ModuleTurns::Slot {
+  std::atomic<int32_t> roots[kMostRoots];
+  std::atomic<int64_t> stopped_ns, since_ns;  // before, and when it was stopped now, or 0
+  std::atomic<uint64_t> stopper;              // the slot of the lane that did
+  char rest[64 - 4 * kMostRoots - 24];
+};
+
+nanoseconds lane_clock() {
+  const nanoseconds now = raw_clock();
+  if (turns_of_process == nullptr) return now;
+  const ModuleTurns::Slot& mine = turns_of_process->slot(turns_of_process->mine_);
+  const int64_t since_ns = mine.since_ns, stopped_ns = mine.stopped_ns;
+  if (since_ns == 0) return now - nanoseconds(stopped_ns);
+  if (now - nanoseconds(since_ns) > kLookAfter) turns_of_process->go_on_if_left_stopped();
+  return nanoseconds(since_ns - stopped_ns);
+}
+
+// A place is a byte that its lane has locked, so that it is free again however the lane ends.
+ModuleTurns::ModuleTurns(std::string gpu) : gpu_(std::move(gpu)) {
+  static_assert(sizeof(Slot) == 64 && std::atomic<int64_t>::is_always_lock_free);
+  const auto path = lease_file(gpu_ + "-lanes");
+  file_ = Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file_ || ::ftruncate(file_.get(), kSlots * sizeof(Slot)) != 0)
+    throw system_error(fmt::format("open {}", path.string()));
+  memory_ = Mapping(file_.get(), kSlots * sizeof(Slot));
+  struct flock place {
+    .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1, .l_pid = 0
+  };
+  while (::fcntl(file_.get(), F_OFD_SETLK, &place) != 0)
+    if (++place.l_start == kSlots) throw WorldError("too many lanes judge modules on {}", gpu_);
+  mine_ = size_t(place.l_start);
+  Slot& mine = slot(mine_);
+  tell({});
+  mine.stopped_ns = mine.since_ns = 0;
+  turns_of_process = this;
+}
+
+ModuleTurns::~ModuleTurns() {
+  turns_of_process = nullptr;
+  tell({});
+}
+
+ModuleTurns::Slot& ModuleTurns::slot(size_t index) const {
+  return reinterpret_cast<Slot*>(memory_.data())[index];
+}
+
+bool ModuleTurns::taken(size_t index) const {
+  struct flock place {
+    .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = off_t(index), .l_len = 1, .l_pid = 0
+  };
+  return index == mine_ || (::fcntl(file_.get(), F_OFD_GETLK, &place) == 0 && place.l_type != F_UNLCK);
+}
+
+void ModuleTurns::tell(const std::vector<pid_t>& roots) {
+  TEMPER_CHECK(roots.size() <= kMostRoots);
+  for (size_t i = 0; i < kMostRoots; ++i) slot(mine_).roots[i] = i < roots.size() ? roots[i] : 0;
+}
+
+Fd ModuleTurns::hold() const { return lease(timing_of(gpu_)); }
+
+// The lane that has stopped ours has ended meanwhile.
+void ModuleTurns::go_on_if_left_stopped() {
+  Slot& mine = slot(mine_);
+  if (taken(mine.stopper)) return;
+  for (const std::atomic<int32_t>& root : mine.roots)
+    if (root != 0) {
+      ProcessTree tree(root);
+      tree.stop(kAllStopped);  // which finds all of them
+      tree.resume();
+    }
+  if (const int64_t since_ns = mine.since_ns.exchange(0); since_ns != 0)
+    mine.stopped_ns += raw_clock().count() - since_ns;
+}
+
+ModuleTurns::Alone::Alone(ModuleTurns& turns) : turns_(turns), lock_(turns.hold()) {
+  for (size_t i = 0; i < kSlots; ++i) {
+    if (i == turns_.mine_ || !turns_.taken(i)) continue;
+    Slot& other = turns_.slot(i);
+    other.stopper = turns_.mine_;
+    other.since_ns = raw_clock().count();
+    slots_.push_back(i);
+    for (const std::atomic<int32_t>& root : other.roots)
+      if (root != 0) stopped_.emplace_back(root).stop(kAllStopped);
+  }
+}
+
+ModuleTurns::Alone::~Alone() {
+  for (ProcessTree& tree : stopped_) tree.resume();
+  for (const size_t index : slots_) {
+    Slot& other = turns_.slot(index);
+    if (const int64_t since_ns = other.since_ns.exchange(0); since_ns != 0)
+      other.stopped_ns += raw_clock().count() - since_ns;
+  }
+}
+
+}  // namespace temper::env
