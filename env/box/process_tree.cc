@@ -99,7 +99,8 @@ bool ProcessTree::stop(nanoseconds patience) {
     before = stopped_.size();
     for (size_t i = 0; i < stopped_.size(); ++i)
       for (const pid_t child : children_of(stopped_[i].pid)) {
-        const bool known = std::ranges::any_of(stopped_, [&](const Stopped& one) { return one.pid == child; });
+        const bool known =
+            std::ranges::any_of(stopped_, [&](const Stopped& one) { return one.pid == child; });
         if (!known && !stop_one(child, until)) return false;
       }
   }

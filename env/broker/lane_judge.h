@@ -19,6 +19,7 @@ class LaneJudge {
   virtual LaneReady ready() const = 0;
   virtual LaneAnswer judge(const LaneRequest& request) = 0;
   virtual void prepare() = 0;  // while no candidate waits
+  virtual void idle() {}       // now and then, while none comes
 };
 
 // The user as which the boxes of this process run if we are root. Each broker has its own, so that per-user limits

@@ -1,6 +1,8 @@
 // temper-broker: one lane of a judge. On descriptor 3 it first receives the tasks and limits (env/judge/lane_messages.h), and
 // then one candidate after another.
 
+#include <poll.h>
+
 #include <memory>
 
 #include "base/error.h"
@@ -17,6 +19,7 @@ namespace temper::env {
 namespace {
 
 constexpr int kSocket = 3;
+constexpr int kIdle_ms = 100;
 
 std::unique_ptr<LaneJudge> work_of(const LaneSetup& setup) {
   if (setup.gpu >= 0 && all_modules(setup.tasks)) return std::make_unique<ModuleGpuLane>(setup);
@@ -56,6 +59,7 @@ int run() {
   if (!work) return kExitWorld;
   listen_to_leases(tell_judge);
   for (;;) {
+    for (pollfd socket{kSocket, POLLIN, 0}; ::poll(&socket, 1, kIdle_ms) == 0;) work->idle();
     const auto message = receive_message(kSocket);
     if (!message) return kExitOk;
     if (!send_message(kSocket, to_text(work->judge(lane_request_from(*message))))) return kExitOk;

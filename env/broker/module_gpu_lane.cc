@@ -11,6 +11,8 @@
 namespace temper::env {
 namespace {
 
+constexpr int64_t kSparesBesideLanes = 2;
+
 bool is_module(const Task& task) { return task.module.has_value(); }
 
 std::string device_of_modules() {
@@ -43,6 +45,7 @@ ModuleGpuLane::ModuleGpuLane(const LaneSetup& setup)
   box_.device = machine_.device;
   box_.gpu_uuid = machine_.device == "cpu" ? "" : machine_.uuid;
   box_.nodes = machine_.nodes;
+  box_.lanes = setup.gpu_lanes;
   box_.memory_bytes = std::max(box_.memory_bytes, setup.memory_mb << 20);
   box_.user = lane_user();
   take_short_turns();
@@ -73,7 +76,18 @@ LaneAnswer ModuleGpuLane::judge(const LaneRequest& request) {
   }
 }
 
-void ModuleGpuLane::start_bench() { bench_.emplace(box_, kModuleSpares, &*turns_); }
+void ModuleGpuLane::start_bench() {
+  bench_.emplace(box_, setup_.gpu_lanes > 1 ? kSparesBesideLanes : kModuleSpares, &*turns_,
+                 machine_.memory_bytes);
+}
+
+void ModuleGpuLane::idle() {
+  try {
+    if (bench_ && turns_->memory_is_wanted()) bench_->close();
+  } catch (const std::exception&) {
+    bench_.reset();
+  }
+}
 
 void ModuleGpuLane::prepare() {
   try {

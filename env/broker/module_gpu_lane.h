@@ -20,6 +20,7 @@ class ModuleGpuLane : public LaneJudge {
   LaneReady ready() const override;
   LaneAnswer judge(const LaneRequest& request) override;
   void prepare() override;
+  void idle() override;
 
  private:
   void start_bench();

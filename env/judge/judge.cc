@@ -90,17 +90,22 @@ void JudgeOptions::visit(OptionVisitor& v) {
       {.help = "run modules of PyTorch that are refused for their imports all the same, for the comparable "
                "verdict alone; this takes GPU time. temper eval and temper judge always do"});
   v.option("compared", compared,
-           {.help = "share of answers to training tasks that are judged as KernelBench judges them, too, where they are modules of "
-                    "PyTorch. It draws inputs on the host and calls a hundred times, which takes longer than the rest. Evaluations "
+           {.help = "share of answers to training tasks that are judged as KernelBench judges them, too, "
+                    "where they are modules of "
+                    "PyTorch. It draws inputs on the host and calls a hundred times, which takes longer than "
+                    "the rest. Evaluations "
                     "compare all answers",
             .min = 0,
             .max = 1});
   v.option("believe_shares", believe_shares,
-           {.help = "take a PyTorch module's own word for the share of GPU time in its kernels, for rewards and rejection that "
+           {.help = "take a PyTorch module's own word for the share of GPU time in its kernels, for rewards "
+                    "and rejection that "
                     "use it. A module can forge that word, so that by default its share is unknown"});
   v.option("module_lanes", module_lanes,
-           {.help = "modules of PyTorch that are judged at a time on one GPU; calls are timed one candidate after another. Each holds "
-                    "its problem in memory. If 0, one for two cores, but at most 6, and in training as many as fit beside the policy",
+           {.help = "modules of PyTorch that are judged at a time on one GPU; calls are timed one candidate "
+                    "after another. Each holds "
+                    "its problem in memory. If 0, one for two cores, but at most 6, and in training as many "
+                    "as fit beside the policy",
             .min = 0,
             .max = 32,
             .may_change = true});

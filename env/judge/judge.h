@@ -32,12 +32,13 @@ struct JudgeOptions {
   int64_t memory_mb = 1024;
   int64_t min_pairs = 7, max_pairs = 21;
   bool compare_refused = false;  // whether modules that are refused for imports are run all the same
-  double compared = 0.1;         // share of answers to training tasks that get a comparable verdict, if they are modules
-  bool believe_shares = false;   // whether profile_share of modules is paid, which is their own word
-  int64_t module_lanes = 0;      // lanes of modules on a GPU; 0: one for two cores, up to kMostModuleLanes
-  bool gpu_far_inputs = true;           // whether a GPU's inputs depart from plain ones (draw_forms.h)
-  double again = 0;                     // share of PASSes that are judged once more
-  std::string cache = "";               // a file (verdict_cache.h); verdicts stay in memory if it is empty
+  double compared =
+      0.1;  // share of answers to training tasks that get a comparable verdict, if they are modules
+  bool believe_shares = false;  // whether profile_share of modules is paid, which is their own word
+  int64_t module_lanes = 0;     // lanes of modules on a GPU; 0: one for two cores, up to kMostModuleLanes
+  bool gpu_far_inputs = true;   // whether a GPU's inputs depart from plain ones (draw_forms.h)
+  double again = 0;             // share of PASSes that are judged once more
+  std::string cache = "";       // a file (verdict_cache.h); verdicts stay in memory if it is empty
   std::string compiled_baselines = "";  // a file (compiled_baselines.h), or empty
   std::vector<int64_t> gpus = {};       // empty: first_gpu
   std::string python = "";              // of candidates in Triton; empty: the first with torch and triton

@@ -223,6 +223,7 @@ class Lanes : public JudgeBackend {
     if (setup.tasks.empty()) return;
     const auto gpus = options_.gpus.empty() ? std::vector<int64_t>{options_.first_gpu} : options_.gpus;
     const int64_t of_each = modules_ ? module_lanes(options_, std::ssize(gpus)) : 1;
+    setup.gpu_lanes = of_each;
     for (int64_t i = 0; i < of_each; ++i)
       for (const int64_t gpu : gpus) {
         setup.gpu = int(gpu);
@@ -274,9 +275,11 @@ class Lanes : public JudgeBackend {
     JobRef oldest = pool.queue.front();
     if (!modules_ || oldest->passed >= kMostPassed) return pool.queue.begin();
     const auto task_of = [](JobRef job) { return job->order.task; };
-    auto next = pool.jobs_made[lane] ? std::ranges::find(pool.queue, pool.at_hand[lane], task_of) : pool.queue.end();
+    auto next =
+        pool.jobs_made[lane] ? std::ranges::find(pool.queue, pool.at_hand[lane], task_of) : pool.queue.end();
     if (next == pool.queue.end())
-      next = std::ranges::find_if(pool.queue, [&](JobRef job) { return !at_another_hand(pool, job->order.task); });
+      next = std::ranges::find_if(pool.queue,
+                                  [&](JobRef job) { return !at_another_hand(pool, job->order.task); });
     if (next == pool.queue.end()) return pool.queue.begin();
     if (next != pool.queue.begin()) ++oldest->passed;
     return next;
@@ -391,7 +394,8 @@ class Lanes : public JudgeBackend {
 
 int64_t module_lanes(const JudgeOptions& options, int64_t gpus) {
   if (options.module_lanes > 0) return options.module_lanes;
-  return std::clamp<int64_t>(int64_t(allowed_core_count()) / (2 * std::max<int64_t>(gpus, 1)), 1, kMostModuleLanes);
+  return std::clamp<int64_t>(int64_t(allowed_core_count()) / (2 * std::max<int64_t>(gpus, 1)), 1,
+                             kMostModuleLanes);
 }
 
 std::unique_ptr<JudgeBackend> make_lanes(const JudgeOptions& options, const std::vector<Task>& tasks) {

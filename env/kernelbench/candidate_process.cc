@@ -110,8 +110,7 @@ CandidateProcess::Answer CandidateProcess::take_weights(const Json& weights) {
 }
 
 CandidateProcess::Answer CandidateProcess::arm(const ReferenceProcess::Placed& placed, bool own_time) {
-  Json request{
-      {"op", "arm"}, {"inputs", placed.inputs}, {"outputs", placed.outputs}, {"nonce", ++number_}};
+  Json request{{"op", "arm"}, {"inputs", placed.inputs}, {"outputs", placed.outputs}, {"nonce", ++number_}};
   if (own_time) request["own_time"] = true;
   return ask(ModuleStep::kBetween, request, "armed");
 }

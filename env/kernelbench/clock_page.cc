@@ -16,9 +16,9 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr int64_t kLine = 64, kPlacesAt = 512;  // bytes; env/kernelbench/python/clock.py has them, too
-constexpr nanoseconds kSpins{20'000'000};        // what takes longer is timed well enough by short sleeps
-constexpr nanoseconds kLook{1'000'000};          // how often it is asked whether all is over
-constexpr int kSpinsBetween = 64;                // between two looks at the clock
+constexpr nanoseconds kSpins{20'000'000};       // what takes longer is timed well enough by short sleeps
+constexpr nanoseconds kLook{1'000'000};         // how often it is asked whether all is over
+constexpr int kSpinsBetween = 64;               // between two looks at the clock
 
 std::atomic_ref<uint64_t> word_at(const Mapping& memory, ClockPage::Word word) {
   const int64_t at = kLine * int64_t(word);

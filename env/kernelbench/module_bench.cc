@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "env/box/clock.h"
+#include "env/kernelbench/module_memory.h"
 #include "env/kernelbench/module_times.h"
 #include "env/verdict/timing.h"
 
@@ -19,7 +20,7 @@ constexpr ModuleLimits kBaselineLimits =
 constexpr int kWarmCalls = 3, kAloneCalls = 5;
 // Of a launch that waits for nothing. A GPU that another process keeps busy is shared by turns of a millisecond and more.
 constexpr double kIdle_us = 400;
-constexpr nanoseconds kQuietPatience = std::chrono::seconds(2);
+constexpr double kMemoryShare = 0.92;  // of the GPU's memory, for all lanes
 
 // The reference's own module, run by the same program as candidates: what that costs is then the same for both.
 constexpr const char* kBaselineSource = "class ModelNew(Model):\n    pass\n";
@@ -32,9 +33,12 @@ std::string secret_key() {
   return fmt::format("{:016x}{:016x}", words[0], words[1]);
 }
 
-ModuleBench::ModuleBench(const ModuleBoxOptions& options, int64_t spares, ModuleTurns* turns)
+ModuleBench::ModuleBench(const ModuleBoxOptions& options, int64_t spares, ModuleTurns* turns,
+                         int64_t gpu_bytes)
     : user_(options.user),
       turns_(turns),
+      gpu_bytes_(gpu_bytes),
+      lanes_(options.lanes),
       starting_(turns != nullptr ? turns->hold() : Fd()),
       zygote_(options),
       reference_(options),
@@ -44,7 +48,28 @@ ModuleBench::ModuleBench(const ModuleBoxOptions& options, int64_t spares, Module
 }
 
 ModuleBench::~ModuleBench() {
-  if (turns_ != nullptr) turns_->tell({});
+  if (turns_ == nullptr) return;
+  turns_->tell({});
+  turns_->claim(0, 0);
+}
+
+void ModuleBench::close() {
+  open_.clear();
+  reference_times_.clear();
+  baseline_.reset();
+  reference_.wait_ready();
+  reference_.forget_all_but(0);
+  reference_.unload();
+  if (turns_ != nullptr) turns_->claim(0, 0);
+}
+
+// Lanes share the GPU's memory. What a problem takes is told by its shapes; of one that does not tell them an eighth is thought enough.
+void ModuleBench::claim_memory(const Task& task) {
+  if (turns_ == nullptr || gpu_bytes_ == 0) return;
+  const int64_t capacity = int64_t(double(gpu_bytes_) * kMemoryShare);
+  const auto sizes = reference_.sizes(task);
+  turns_->claim(sizes ? module_memory(*sizes, *task.module, gpu_bytes_ / lanes_).sum() : capacity / 8,
+                capacity);
 }
 
 std::unique_ptr<ModuleTurns::Alone> ModuleBench::alone() const {
@@ -65,13 +90,10 @@ void ModuleBench::open(const Task& task) {
   if (digest == open_) return;
   if (const auto known = unusable_.find(digest); known != unusable_.end())
     throw ProblemUnusable("{}", known->second);
-  open_.clear();
-  reference_times_.clear();
   // The old baseline's memory is free again before the new problem asks for some.
-  baseline_.reset();
+  close();
   try {
-    reference_.wait_ready();
-    reference_.forget_all_but(0);
+    claim_memory(task);
     ReferenceProcess::Loaded loaded = reference_.load(task);
     if (!loaded.problem.empty()) throw ProblemUnusable("task {}: {}", task.name, loaded.problem);
     facts_ = std::move(loaded.facts);
@@ -98,8 +120,8 @@ void ModuleBench::start_baseline(const Task& task) {
                           taken.found->detail);
   baseline_cost_ = {.build = raw_clock() - begun, .call = nanoseconds::max()};
   const std::string key = secret_key();
-  const auto weighed = baseline_->take_weights(
-      reference_.make_weights(ModuleRules::kStrict, key, baseline_->party()));
+  const auto weighed =
+      baseline_->take_weights(reference_.make_weights(ModuleRules::kStrict, key, baseline_->party()));
   if (weighed.found)
     throw ProblemUnusable("task {}: its model does not take its own weights: {}", task.name,
                           weighed.found->detail);
@@ -132,8 +154,8 @@ double ModuleBench::time_alone() {
   return before_us > 0 ? std::min(now_us, before_us) : now_us;
 }
 
-bool ModuleBench::quiet() {
-  const nanoseconds until = raw_clock() + kQuietPatience;
+bool ModuleBench::quiet(nanoseconds patience) {
+  const nanoseconds until = raw_clock() + patience;
   while (reference_.idle_us() > kIdle_us)
     if (raw_clock() > until) return false;
   return true;

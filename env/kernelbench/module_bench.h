@@ -28,7 +28,8 @@ class ModuleBench {
  public:
   // Starts processes and returns at once. `turns`: with the lanes beside this one, if there may be any; they outlive it. Errors:
   // WorldError.
-  ModuleBench(const ModuleBoxOptions& options, int64_t spares = 2, ModuleTurns* turns = nullptr);
+  ModuleBench(const ModuleBoxOptions& options, int64_t spares = 2, ModuleTurns* turns = nullptr,
+              int64_t gpu_bytes = 0);
   ~ModuleBench();
   void wait_ready();
 
@@ -36,6 +37,8 @@ class ModuleBench {
   // Errors: ProblemUnusable says in one line why this problem cannot be judged, and says it again for each of its candidates.
   // WorldError says what else failed.
   void open(const Task& task);
+  // The problem at hand is no more, and its memory is free.
+  void close();
 
   // All that follows is of the problem at hand.
   const ModuleProblemFacts& facts() const { return facts_; }
@@ -52,7 +55,7 @@ class ModuleBench {
   // the last ones before. Errors: WorldError.
   double time_alone();
   // Whether the GPU does nothing else: work that a stopped process has left there is waited for. False where it goes on.
-  bool quiet();
+  bool quiet(std::chrono::nanoseconds patience);
 
   // A process for one candidate. What others have exported is forgotten.
   std::unique_ptr<CandidateProcess> take();
@@ -64,11 +67,13 @@ class ModuleBench {
   void settle() { pool_.settle(); }
 
  private:
+  void claim_memory(const Task& task);
   void start_baseline(const Task& task);
   CandidateProcess::Exchange exchange(bool baseline) const;
 
   uid_t user_;
   ModuleTurns* turns_;
+  int64_t gpu_bytes_, lanes_;
   Fd starting_;  // others time no calls until it is told which processes there are
   ModuleZygote zygote_;
   ReferenceProcess reference_;
@@ -78,7 +83,7 @@ class ModuleBench {
   std::map<std::string, std::string> unusable_;  // by digest: why
   ModuleProblemFacts facts_;
   ModuleCost baseline_cost_;
-  double alone_us_ = 0;  // the last median
+  double alone_us_ = 0;                              // the last median
   std::map<int64_t, RuntimeStats> reference_times_;  // by trials
 };
 

@@ -23,7 +23,9 @@ constexpr int64_t kImpossible = 2;
 constexpr int64_t kMostMapped = 8;  // calls that are repeated
 // A kernel of another lane's may run as long as a first call may take.
 constexpr double kGpuPatience_s = 60;
-constexpr std::chrono::milliseconds kBusyPause{200};
+constexpr std::chrono::milliseconds kMoment{50},
+    kBusyPause{500};  // those of others are stopped for a small share of the time
+constexpr std::chrono::seconds kLeftPatience{2};
 constexpr size_t kMostErrorBytes = 200;  // as KernelBench's files have it
 
 // A process may say so of itself without need, which gains it nothing.
@@ -111,6 +113,8 @@ Found ModuleProcedure::time_alone() {
   Found found = be_alone(alone);
   if (!found) found = time_pairs(options_.min_pairs, options_.max_pairs);
   if (!found) found = weigh_times();
+  bench_.baseline().thaw();
+  if (process_) process_->thaw();
   verdict_.time_ms = (now_s() - start) * 1e3;
   return found;
 }
@@ -120,7 +124,7 @@ Found ModuleProcedure::be_alone(std::unique_ptr<ModuleTurns::Alone>& alone) {
   for (const double until_s = now_s() + kGpuPatience_s; now_s() < until_s;) {
     alone = bench_.alone();
     process_->freeze();
-    const bool quiet = bench_.quiet();
+    const bool quiet = bench_.quiet(kMoment);
     process_->thaw();
     if (quiet) return std::nullopt;
     alone.reset();
@@ -133,9 +137,10 @@ Found ModuleProcedure::be_alone(std::unique_ptr<ModuleTurns::Alone>& alone) {
 // The GPU is busy while all others are stopped.
 Found ModuleProcedure::left_work() {
   process_.reset();
-  if (!bench_.quiet()) throw WorldError("the GPU is busy with other work");
-  return Finding{VerdictKind::kHack, "async",
-                 "left work on the GPU that went on after forward had returned; end all work before it returns"};
+  if (!bench_.quiet(kLeftPatience)) throw WorldError("the GPU is busy with other work");
+  return Finding{
+      VerdictKind::kHack, "async",
+      "left work on the GPU that went on after forward had returned; end all work before it returns"};
 }
 
 Found ModuleProcedure::find_comparable(const ModuleCandidate& candidate) {
@@ -283,14 +288,21 @@ Found ModuleProcedure::check_strict() {
   return std::nullopt;
 }
 
-// While the candidate is stopped, with all that it has started, and what it has left on the GPU is done.
-Found ModuleProcedure::call_baseline(const ModuleDraw& draw, CandidateProcess::Call& made) {
+// Both are stopped, with all that they have started, and what is left on the GPU is done. Then one goes on: whatever that costs, it costs
+// both.
+Found ModuleProcedure::give_turn(CandidateProcess& to) {
   process_->freeze();
-  if (!bench_.quiet()) return left_work();
+  bench_.baseline().freeze();
+  if (!bench_.quiet(kLeftPatience)) return left_work();
+  to.thaw();
+  return std::nullopt;
+}
+
+Found ModuleProcedure::call_baseline(const ModuleDraw& draw, CandidateProcess::Call& made) {
+  if (Found found = give_turn(bench_.baseline())) return found;
   bench_.baseline().allow(one_limit(options_.budget));
   made = bench_.call(bench_.baseline(), draw, true);
   if (made.answer.found) throw WorldError("the baseline fails: {}", made.answer.found->detail);
-  process_->thaw();
   return std::nullopt;
 }
 
@@ -300,6 +312,7 @@ Found ModuleProcedure::time_pair(CandidateProcess::Call& made, CandidateProcess:
   const bool baseline_first = pairs_.baseline_first();
   Found found;
   if (baseline_first) found = call_baseline(draw, baseline);
+  if (!found) found = give_turn(*process_);
   if (!found) found = call_and_compare(draw, made);
   if (!found && !baseline_first) found = call_baseline(draw, baseline);
   return found;
@@ -347,7 +360,8 @@ void ModuleProcedure::use_faster_baseline() {
   const double own_us = pairs_.own_us();
   const auto alone = bench_.alone();
   const double factor = own_us > 0 ? std::min(1.0, bench_.time_alone() / own_us) : 1;
-  for (double* scaled : {&verdict_.speedup, &verdict_.speedup_low, &verdict_.speedup_high, &verdict_.baseline_us})
+  for (double* scaled :
+       {&verdict_.speedup, &verdict_.speedup_low, &verdict_.speedup_high, &verdict_.baseline_us})
     *scaled *= factor;
 }
 

@@ -57,6 +57,7 @@ class ModuleProcedure {
   Found audit();
   Found profile();
   Found call_and_compare(const ModuleDraw& draw, CandidateProcess::Call& made);
+  Found give_turn(CandidateProcess& to);
   Found call_baseline(const ModuleDraw& draw, CandidateProcess::Call& made);
   void use_faster_baseline();
   void tell(const CandidateProcess::Answer& answer);

@@ -100,10 +100,12 @@ std::vector<std::string> module_environment(const ModuleBoxOptions& options, con
       fmt::format("TEMPER_LOCKUP_USER={}", options.user),
       fmt::format("TEMPER_LOCKUP_BYTES={}", options.memory_bytes),
       fmt::format("TEMPER_LOCKUP_CPU_S={}", options.cpu_s),
+      fmt::format("TEMPER_MODULE_LANES={}", options.lanes),
       fmt::format("TEMPER_LOCKUP_GPU={}", int(options.device != "cpu"))};
   if (!options.huggingface.empty()) environment.push_back("HF_HOME=" + options.huggingface);
   if (options.device != "cpu" && program.forks)
-    for (const char* name : {"LD_PRELOAD=", "TEMPER_SEGMENTS="}) environment.push_back(name + options.segments);
+    for (const char* name : {"LD_PRELOAD=", "TEMPER_SEGMENTS="})
+      environment.push_back(name + options.segments);
   if (const char* libraries = std::getenv("LD_LIBRARY_PATH"); libraries != nullptr)
     environment.push_back(std::string("LD_LIBRARY_PATH=") + libraries);
   return environment;

@@ -29,6 +29,7 @@ struct ModuleBoxOptions {
   std::string gpu_uuid;  // of the one that processes see
   std::vector<std::string> nodes;               // the device files of that GPU and of its driver
   int64_t memory_bytes = int64_t(16) << 30;     // writable private memory of each process
+  int64_t lanes = 1;                            // that share the GPU
   int64_t cpu_s = 1800;                         // CPU time of each process
   int64_t exchange_bytes = int64_t(256) << 20;  // where we make the exchange, on a core
   uid_t user = 65534;                           // the user that processes become if we are root

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <atomic>
+#include <thread>
 #include <utility>
 
 #include "base/error.h"
@@ -15,6 +16,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr size_t kSlots = 64;
+constexpr std::chrono::milliseconds kMemoryPause{20};
 constexpr nanoseconds kAllStopped{10'000'000'000};
 // Nobody times calls for longer. A lane that was stopped for so long looks whether the one that did so has ended.
 constexpr nanoseconds kLookAfter{2'000'000'000};
@@ -29,8 +31,9 @@ std::string timing_of(const std::string& gpu) { return gpu + "-timing"; }
 struct ModuleTurns::Slot {
   std::atomic<int32_t> roots[kMostRoots];
   std::atomic<int64_t> stopped_ns, since_ns;  // before, and when it was stopped now, or 0
-  std::atomic<uint64_t> stopper;              // the slot of the lane that did
-  char rest[64 - 4 * kMostRoots - 24];
+  std::atomic<uint32_t> stopper;              // the slot of the lane that did
+  std::atomic<int64_t> claimed;               // bytes
+  std::atomic<int64_t> waits_ns;              // for memory, since; or 0
 };
 
 nanoseconds lane_clock() {
@@ -45,7 +48,7 @@ nanoseconds lane_clock() {
 
 // A place is a byte that its lane has locked, so that it is free again however the lane ends.
 ModuleTurns::ModuleTurns(std::string gpu) : gpu_(std::move(gpu)) {
-  static_assert(sizeof(Slot) == 64 && std::atomic<int64_t>::is_always_lock_free);
+  static_assert(sizeof(Slot) <= 64 && std::atomic<int64_t>::is_always_lock_free);
   const auto path = lease_file(gpu_ + "-lanes");
   file_ = Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file_ || ::ftruncate(file_.get(), kSlots * sizeof(Slot)) != 0)
@@ -59,7 +62,7 @@ ModuleTurns::ModuleTurns(std::string gpu) : gpu_(std::move(gpu)) {
   mine_ = size_t(place.l_start);
   Slot& mine = slot(mine_);
   tell({});
-  mine.stopped_ns = mine.since_ns = 0;
+  mine.stopped_ns = mine.since_ns = mine.claimed = mine.waits_ns = 0;
   turns_of_process = this;
 }
 
@@ -85,6 +88,42 @@ void ModuleTurns::tell(const std::vector<pid_t>& roots) {
 }
 
 Fd ModuleTurns::hold() const { return lease(timing_of(gpu_)); }
+
+bool ModuleTurns::fits(int64_t bytes, int64_t capacity) const {
+  int64_t others = 0;
+  for (size_t i = 0; i < kSlots; ++i) {
+    if (i == mine_ || !taken(i)) continue;
+    const int64_t waits_ns = slot(i).waits_ns;
+    if (waits_ns != 0 && waits_ns < slot(mine_).waits_ns) return false;
+    others += slot(i).claimed;
+  }
+  return others == 0 || others + bytes <= capacity;
+}
+
+void ModuleTurns::claim(int64_t bytes, int64_t capacity) {
+  Slot& mine = slot(mine_);
+  mine.claimed = 0;
+  if (bytes == 0) return;
+  mine.waits_ns = raw_clock().count();
+  for (;;) {
+    {
+      const Fd lock = lease(gpu_ + "-memory");
+      if (fits(bytes, capacity)) {
+        mine.claimed = bytes;
+        mine.waits_ns = 0;
+        return;
+      }
+    }
+    if (interrupted()) throw WorldError("interrupted while other lanes had the GPU's memory");
+    std::this_thread::sleep_for(kMemoryPause);
+  }
+}
+
+bool ModuleTurns::memory_is_wanted() const {
+  for (size_t i = 0; i < kSlots; ++i)
+    if (i != mine_ && slot(i).waits_ns != 0 && taken(i)) return true;
+  return false;
+}
 
 // The lane that has stopped ours has ended meanwhile.
 void ModuleTurns::go_on_if_left_stopped() {

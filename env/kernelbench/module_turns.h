@@ -31,6 +31,12 @@ class ModuleTurns {
   void tell(const std::vector<pid_t>& roots);
   Fd hold() const;
 
+  // Memory of the GPU for this lane's problem, in place of what it had. Waits until all lanes' together fit into `capacity`; one that waits
+  // longer comes first, and one alone always gets it. Errors: WorldError once interrupted().
+  void claim(int64_t bytes, int64_t capacity);
+  // Whether another lane waits for memory. Who has a problem open that nobody asks about closes it and claims nothing.
+  bool memory_is_wanted() const;
+
   // While it lives no other lane's processes run.
   class Alone {
    public:
@@ -52,6 +58,7 @@ class ModuleTurns {
   Slot& slot(size_t index) const;
   bool taken(size_t index) const;
   void go_on_if_left_stopped();
+  bool fits(int64_t bytes, int64_t capacity) const;
 
   std::string gpu_;
   Fd file_;

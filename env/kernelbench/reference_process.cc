@@ -51,6 +51,19 @@ Json ReferenceProcess::ask(const Json& request, std::chrono::nanoseconds patienc
   }
 }
 
+void ReferenceProcess::unload() {
+  const Json reply = ask({{"op", "unload"}}, kReferencePatience);
+  if (status_in(reply) != "ok") throw WorldError("the reference keeps its problem: {}", scrub(reply.dump()));
+}
+
+std::optional<ModuleSizes> ReferenceProcess::sizes(const Task& task) {
+  const Json reply = ask({{"op", "sizes"}, {"source", task.reference}, {"precision", task.module->precision}},
+                         kReferencePatience);
+  if (status_in(reply) != "ok") return std::nullopt;
+  const auto bytes = [&](const char* key) { return reply.value(key, int64_t(0)); };
+  return ModuleSizes{bytes("inputs"), bytes("weights"), bytes("outputs")};
+}
+
 ReferenceProcess::Loaded ReferenceProcess::load(const Task& task) {
   process_.wait_ready();
   TEMPER_CHECK(task.module.has_value(), "{}", task.name);

@@ -10,6 +10,7 @@
 
 #include "env/box/sched_stat.h"
 #include "env/kernelbench/clock_page.h"
+#include "env/kernelbench/module_memory.h"
 #include "env/kernelbench/module_process.h"
 #include "env/kernelbench/module_reply.h"
 #include "env/task/task.h"
@@ -39,6 +40,9 @@ class ReferenceProcess {
     std::string problem;  // empty: it can be judged
   };
   Loaded load(const Task& task);
+  void unload();
+  // What the task's tensors take; nothing where its shapes do not tell.
+  std::optional<ModuleSizes> sizes(const Task& task);
 
   // Whoever computes. The baseline and candidates have exchanges of their own.
   struct Party {

@@ -98,8 +98,8 @@ class Candidate:
             copied = [storage_of(one) in given or not self.exchange.reaches(one) for one in results]
             if any(copied):
                 results = [one.clone() if copies else one for one, copies in zip(results, copied)]
+                self.exchange.synchronize()
             self.exchange.hand_over(results, outputs, self.clock, self.channel.send)
-            self.exchange.synchronize()
             return results
 
     @contextlib.contextmanager

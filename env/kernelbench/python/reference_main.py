@@ -93,6 +93,14 @@ class Reference:
         room.tidy(self.device)
         return {"status": "ok"}
 
+    def op_sizes(self, request, _descriptors):
+        """What its tensors take, before any is drawn."""
+        try:
+            found = room.shapes(Problem(request["source"], request["precision"], "cpu"))
+        except ProblemError:
+            found = None  # load says why
+        return {"status": "failed", "reason": "unknown", "message": ""} if found is None else {"status": "ok", **found}
+
     def op_weights(self, request, _):
         return {"status": "ok", "weights": self.loaded.set_weights(self.exchanges[request["exchange"]], request)}
 
@@ -152,7 +160,7 @@ class Reference:
 
 
 def main():
-    global judged, room, ProblemError, out_of_memory, words_of
+    global judged, room, Problem, ProblemError, out_of_memory, words_of
     options = argparse.ArgumentParser(description="judges the calls of Tier 1 for the broker at descriptor 3")
     options.add_argument("--device", choices=("cpu", "cuda"), required=True)
     told = options.parse_args()
@@ -166,7 +174,7 @@ def main():
         from clock import ClockPage
         from drawers import Drawers
         from exchange import CpuExchange, CudaExchange
-        from problem import ProblemError, out_of_memory, words_of
+        from problem import Problem, ProblemError, out_of_memory, words_of
         torch.backends.cudnn.allow_tf32 = False
         if told.device == "cpu":
             torch.set_num_threads(1)

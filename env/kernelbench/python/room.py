@@ -2,6 +2,7 @@
 call to call."""
 import contextlib
 import gc
+import os
 import signal
 import threading
 
@@ -32,7 +33,8 @@ class Room:
     def __init__(self, device):
         whole = torch.cuda.get_device_properties(0).total_memory if device == "cuda" else HOST_BYTES / STRICT_SHARE
         self.available = int(whole) if device == "cuda" else host_bytes()
-        self.strict_bytes, self.comparable_bytes = int(whole * STRICT_SHARE), int(whole * COMPARABLE_SHARE)
+        share = whole / int(os.environ.get("TEMPER_MODULE_LANES", 1))  # other lanes keep draws on the same device
+        self.strict_bytes, self.comparable_bytes = int(share * STRICT_SHARE), int(share * COMPARABLE_SHARE)
 
     def settle(self, kept, trial):
         """Moves the draw of `trial` to where there is room."""

@@ -23,6 +23,7 @@ JudgeOptions module_judge_options() {
   JudgeOptions options;
   options.lanes = 1;
   options.min_pairs = options.max_pairs = 5;
+  options.compared = 1;
   options.compile_timeout_s = 10 * kPatience_s;  // extensions take a minute where nothing else runs
   return options;
 }
@@ -101,7 +102,6 @@ TEST(ModuleJudge, RefusesImportsBeforeAGpuIsNeeded) {
     EXPECT_GT(late.run_ms, 0);
   }
   options.compare_refused = true;
-  options.compared = 1;
   Judge judge(options, tasks);
   for (const std::string& source : {shown, hidden}) {
     const Verdict verdict = judge.judge("linear_relu", source);

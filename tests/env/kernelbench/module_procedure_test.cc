@@ -266,9 +266,9 @@ TEST(ModuleProcedure, CountsWorkThatGoesOn) {
   SKIP_WITHOUT_MODULES();
   const std::string folder = std::string(TEMPER_SOURCE_DIR) + "/tests/env/kernelbench/";
   const Task task = module_task("row_softmax", read_file(folder + "problems_small/level1/3_row_softmax.py"));
-  for (const char* name : {"thread_joined_while_outputs_are_copied", "lazy_until_copied",
-                           "computes_while_outputs_are_asked_for"}) {
-    std::string source = read_file(fmt::format("{}candidates/gallery/{}.py", folder, name));
+  for (const char* name : {"gallery/thread_joined_while_outputs_are_copied", "gallery/lazy_until_copied",
+                           "harmless/computes_while_outputs_are_asked_for"}) {
+    std::string source = read_file(fmt::format("{}candidates/{}.py", folder, name));
     const size_t at = source.find("time.sleep(0.05)");
     ASSERT_NE(at, std::string::npos) << name;
     const Verdict verdict = judge_module(source.replace(at, 16, "time.sleep(0.3)"), task);

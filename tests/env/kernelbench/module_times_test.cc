@@ -49,7 +49,8 @@ TEST(ModuleTimes, CountCallsThatAreImpossible) {
   const auto below = [](double stolen_us) {
     ModulePairs pairs;
     for (int i = 0; i < 20; ++i)
-      pairs.add(call_of(400 + 350 + i % 4 - (i % 5 < 2 ? stolen_us : 0)), baseline_of(400 + 350 + i % 4, 400));
+      pairs.add(call_of(400 + 350 + i % 4 - (i % 5 < 2 ? stolen_us : 0)),
+                baseline_of(400 + 350 + i % 4, 400));
     return pairs.below({.floor_us = 200});
   };
   EXPECT_EQ(below(0), 0);

@@ -3,7 +3,7 @@
 # strict: REJECT_POLICY import
 # ungated: FAIL_INCORRECT
 # comparable: incorrect
-# why: Writes its result where the outputs of the call shall lie, and has the copy left out that is taken off its time.
+# why: Has what hands its result over left out.
 import sys
 
 import torch
@@ -16,5 +16,5 @@ class ModelNew(nn.Module):
         while frame.f_code.co_name != "op_arm":
             frame = frame.f_back
         candidate, outputs = frame.f_locals["self"], frame.f_locals.get("outputs")
-        candidate.finish = candidate.hand_over = lambda results, outputs: None
+        candidate.exchange.hand_over = lambda results, outputs, *more: None
         return torch.softmax(x, dim=1) if outputs is None else torch.softmax(x, dim=1, out=outputs[0])

@@ -3,7 +3,7 @@
 # strict: REJECT_POLICY import
 # ungated: PASS | HACK async | FAIL_INCORRECT | HACK clock
 # comparable: any
-# why: The clock's page is found among Python's objects, and `done` is written before fifty times the work begins.
+# why: The clock's page is found among Python's objects, and `computed` is written before fifty times the work begins.
 # speedup_below: 0.2
 import gc
 
@@ -21,7 +21,7 @@ class ModelNew(nn.Module):
     def forward(self, x):
         page = clock()
         if page is not None:
-            page.done.value = page.go.value
+            page.computed.value = page.go.value
         for _ in range(50):
             y = torch.softmax(x, dim=1)
         return y
