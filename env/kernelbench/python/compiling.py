@@ -1,153 +1,143 @@
-"""Compiles an extension as torch's own builder does: the same flags, for one architecture.
+"""Compiles an extension as torch's own builder does: the same flags, for one architecture. What is compiled is told as data: a unit is one
+source, {"file", "text", "name", "flags", "cuda"}, and its object depends on nothing else but the compilers and their headers.
 
-Most of what that takes is torch's headers. Sources that use few of its names are compiled first with headers of those names alone, which
-takes a third of the time; where that fails, torch's own are the judges.
+Most of what that takes is torch's headers. Sources that use few of its names are compiled first with headers of those names alone, most of
+which may be precompiled; where that fails, torch's own are the judges.
 """
-import concurrent.futures
+import contextlib
 import glob
 import os
-import re
 import subprocess
 import sysconfig
 
-import torch.utils.cpp_extension as torch_extension
+import light
 
-OPERATORS = os.path.join(os.path.dirname(torch_extension.__file__), "../include/ATen/ops")
-NAMES = re.compile(r"\b(?:torch|at)::(\w+)")
-INCLUDES = re.compile(r'#\s*include\s*[<"]([^>"]+)')
-OWN_HEADERS = {"torch/extension.h", "torch/types.h", "torch/torch.h", "torch/all.h", "torch/python.h"}
-LIGHT = """#pragma once
-#include <ATen/core/Tensor.h>
-#include <ATen/Dispatch.h>
-#include <ATen/TensorUtils.h>
-#include <c10/util/Exception.h>
-#include <optional>
-{}
-namespace torch {{
-using namespace at;
-using std::nullopt;
-using std::optional;
-using Dtype = at::ScalarType;
-constexpr auto kUInt8 = at::kByte;
-constexpr auto kInt8 = at::kChar;
-constexpr auto kInt16 = at::kShort;
-constexpr auto kInt32 = at::kInt;
-constexpr auto kInt64 = at::kLong;
-constexpr auto kFloat16 = at::kHalf;
-constexpr auto kFloat32 = at::kFloat;
-constexpr auto kFloat64 = at::kDouble;
-}}
-"""
-PYTHON = "#include <torch/csrc/Exceptions.h>\n#include <torch/csrc/utils/pybind.h>\n"
 LATEST_S = 240
+LEAD = "#include <torch/extension.h>\n"  # what a unit begins with for which there may be precompiled headers
+HEADERS, PRECOMPILED = "headers.h", "headers.h.gch"
 SYSTEMS = frozenset("m stdc++ pthread dl rt util c gcc gcc_s".split())
-WHEELS = sorted(glob.glob(os.path.join(os.path.dirname(torch_extension.__file__), "../../nvidia/*/lib")))
+# Programs tell no time but this, so that an object is the same at any time.
+ENVIRONMENT = {"SOURCE_DATE_EPOCH": "0"}
 
 
 class CompileError(Exception):
     """The compilers' lines."""
 
 
-def lacking(cuda):
+def find_tools():
+    """Where torch's headers and libraries and the compilers are, and their versions: all that objects depend on beside their units."""
+    import torch
+    import torch.utils.cpp_extension as extension
+    folder, cuda = os.path.dirname(torch.__file__), extension.CUDA_HOME or ""
+    return {"torch": folder, "cuda": cuda, "python": sysconfig.get_path("include"), "libraries": extension.TORCH_LIB_PATH,
+            "includes": extension.include_paths("cpu"), "cuda_includes": extension.include_paths("cuda"),
+            "cuda_flags": extension.COMMON_NVCC_FLAGS, "versions": [torch.__version__, version_of("g++"), version_of(os.path.join(cuda, "bin/nvcc"))]}
+
+
+def version_of(compiler):
+    try:
+        return subprocess.run([compiler, "--version"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False,
+                              timeout=LATEST_S).stdout.decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def lacking(tools, cuda):
     """What this machine lacks for extensions, in words; empty if nothing."""
-    headers = sysconfig.get_path("include")
-    if not os.path.exists(os.path.join(headers, "Python.h")):
-        return f"there is no Python.h in {headers}: the package python3-dev has that of the system's Python"
-    if cuda and not os.path.exists(os.path.join(torch_extension.CUDA_HOME or "", "bin/nvcc")):
+    if not os.path.exists(os.path.join(tools["python"], "Python.h")):
+        return f"there is no Python.h in {tools['python']}: the package python3-dev has that of the system's Python"
+    if cuda and not os.path.exists(os.path.join(tools["cuda"], "bin/nvcc")):
         return "there is no nvcc on PATH or in /usr/local/cuda"
     return ""
 
 
-def light_header(text):
-    """Headers for the operators that the text names, or None where it includes more of torch than that."""
-    if any(one.startswith("torch/") and one not in OWN_HEADERS for one in INCLUDES.findall(text)):
-        return None
-    named = sorted(name for name in set(NAMES.findall(text)) if os.path.exists(os.path.join(OPERATORS, name + ".h")))
-    return LIGHT.format("\n".join(f"#include <ATen/ops/{name}.h>" for name in named))
+def is_cuda(file):
+    return file.endswith(".cu")
 
 
-def write_light(folder, header):
-    """A folder of headers that are found before torch's."""
-    light = os.path.join(folder, "light")
-    os.makedirs(os.path.join(light, "torch"), exist_ok=True)
-    for name in sorted(OWN_HEADERS):
-        python = "" if name == "torch/types.h" else "#ifndef __CUDA_ARCH__\n" + PYTHON + "#endif\n"
-        with open(os.path.join(light, name), "w") as file:
-            file.write("#pragma once\n#include <torch/light.h>\n" + (python if name == "torch/extension.h" else ""))
-    with open(os.path.join(light, "torch/light.h"), "w") as file:
-        file.write(header)
-    return light
+def units_of(recipe):
+    cuda = any(map(is_cuda, recipe.sources))
+    return [{"file": file, "text": text, "name": recipe.name, "flags": recipe.cuda_flags if is_cuda(file) else recipe.cxx_flags, "cuda": cuda}
+            for file, text in recipe.sources.items()]
 
 
 class Compiler:
     """Works in one folder."""
 
-    def __init__(self, folder, architecture):
-        self.folder, self.architecture = folder, architecture
-        self.cuda_home = torch_extension.CUDA_HOME or ""
-
-    def includes(self, cuda):
-        paths = torch_extension.include_paths("cuda" if cuda else "cpu") + [sysconfig.get_path("include")]
-        return [word for path in paths for word in ("-isystem", path)]
+    def __init__(self, folder, tools, architecture, headers=None):
+        """`headers`: a folder that precompile() made for the units' flags, or None."""
+        self.folder, self.tools, self.architecture, self.headers = folder, tools, architecture, headers
 
     def run(self, command):
         done = subprocess.run(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              timeout=LATEST_S, check=False)
+                              timeout=LATEST_S, check=False, env={**os.environ, **ENVIRONMENT})
         if done.returncode:
             raise CompileError(done.stdout.decode(errors="replace"))
 
-    def command(self, recipe, source, light):
-        common = [f"-DTORCH_EXTENSION_NAME={recipe.name}", "-DTORCH_API_INCLUDE_EXTENSION_H", *(["-I" + light] if light else []),
-                  *self.includes(any(one.endswith(".cu") for one in recipe.sources))]
-        target = source + ".o"
-        if not source.endswith(".cu"):
-            return ["g++", *common, "-fPIC", "-std=c++17", *recipe.cxx_flags, "-c", source, "-o", target]
-        flags = list(recipe.cuda_flags)
-        if not any("-std=" in one for one in flags):
-            flags.append("-std=c++17")
+    def includes(self, cuda):
+        return [word for path in (*self.tools["cuda_includes" if cuda else "includes"], self.tools["python"]) for word in ("-isystem", path)]
+
+    def command(self, unit, more=()):
+        """`more`: words that say where headers are."""
+        name, file, includes = f"-DTORCH_EXTENSION_NAME={unit['name']}", unit["file"], self.includes(unit["cuda"])
+        if not is_cuda(file):
+            return ["g++", name, "-DTORCH_API_INCLUDE_EXTENSION_H", *more, *includes, "-fPIC", "-std=c++17", *unit["flags"], "-c", file, "-o", file + ".o"]
+        standard = [] if any("-std=" in one for one in unit["flags"]) else ["-std=c++17"]
         code = f"-gencode=arch=compute_{self.architecture},code=sm_{self.architecture}"
-        return [os.path.join(self.cuda_home, "bin/nvcc"), *common, *torch_extension.COMMON_NVCC_FLAGS, code, "--compiler-options", "-fPIC",
-                *flags, "-c", source, "-o", target]
+        return [os.path.join(self.tools["cuda"], "bin/nvcc"), name, "-DTORCH_API_INCLUDE_EXTENSION_H", *more, *includes, *self.tools["cuda_flags"], code,
+                "--compiler-options", "-fPIC", *unit["flags"], *standard, "-c", file, "-o", file + ".o"]
 
-    def compile_one(self, recipe, source):
-        header = light_header(recipe.sources[source])
-        if header is not None:
-            try:
-                light = write_light(os.path.join(self.folder, source + ".d"), header)
-                self.run(self.command(recipe, source, light))
-                return
-            except CompileError:
-                pass
-        self.run(self.command(recipe, source, None))
+    def precompile(self, flags):
+        """Two files: headers that sources with these flags begin with, and what g++ takes for them."""
+        with open(os.path.join(self.folder, HEADERS), "w") as file:
+            file.write(light.BASE + light.PYTHON)
+        self.run(["g++", "-DTORCH_API_INCLUDE_EXTENSION_H", *self.includes(False), "-fPIC", "-std=c++17", *flags, "-x", "c++-header", HEADERS, "-o",
+                  PRECOMPILED])
+        return [os.path.join(self.folder, one) for one in (HEADERS, PRECOMPILED)]
 
-    def build(self, recipe):
-        """The library's bytes. Errors: CompileError; OSError, where the machine lacks what it takes."""
-        if words := lacking(any(one.endswith(".cu") for one in recipe.sources)):
+    def compile(self, unit):
+        """The object's file. Errors: CompileError; OSError, where the machine lacks what it takes."""
+        file, text, cuda = unit["file"], unit["text"], is_cuda(unit["file"])
+        if words := lacking(self.tools, cuda):
             raise OSError(words)
-        for name, text in recipe.sources.items():
-            with open(os.path.join(self.folder, name), "w") as file:
-                file.write(text)
-        with concurrent.futures.ThreadPoolExecutor() as pool:
-            for one in [pool.submit(self.compile_one, recipe, source) for source in recipe.sources]:
-                one.result()
-        self.run(self.link(recipe))
-        with open(os.path.join(self.folder, "extension.so"), "rb") as file:
-            return file.read()
+        with open(os.path.join(self.folder, file), "w") as source:
+            source.write(text)
+        include = os.path.join(self.tools["torch"], "include")
+        operators = light.operators_of(text, include)
+        if operators is not None:
+            words = ["-I" + light.write_light(os.path.join(self.folder, file + ".d"), operators, text, include, trims=cuda)]
+            if self.headers and not cuda and text.startswith(LEAD):
+                words += ["-include", os.path.join(self.headers, HEADERS)]
+            with contextlib.suppress(CompileError):
+                self.run(self.command(unit, words))
+                return os.path.join(self.folder, file + ".o")
+        self.run(self.command(unit))
+        return os.path.join(self.folder, file + ".o")
 
-    def link(self, recipe):
-        cuda = any(one.endswith(".cu") for one in recipe.sources)
-        libraries = ["-L" + torch_extension.TORCH_LIB_PATH, "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
+    def link(self, objects, libraries, cuda):
+        """The extension's file, of objects that lie in the folder. Errors: CompileError."""
+        words = ["-L" + self.tools["libraries"], "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
         if cuda:
-            libraries += ["-lc10_cuda", "-ltorch_cuda", "-L" + os.path.join(self.cuda_home, "lib64"), "-lcudart"]
-        named = [word for one in recipe.libraries for word in self.library(one)]
-        return ["g++", *[one + ".o" for one in recipe.sources], "-shared", *named, *libraries, "-o", "extension.so"]
+            words += ["-lc10_cuda", "-ltorch_cuda", "-L" + os.path.join(self.tools["cuda"], "lib64"), "-lcudart"]
+        named = [word for one in libraries for word in self.library(one)]
+        self.run(["g++", *objects, "-shared", *named, *words, "-o", "extension.so"])
+        return os.path.join(self.folder, "extension.so")
 
     def library(self, name):
         """Words for the linker. What lies nowhere is left out: torch has loaded it, or the loader says what is lacking."""
         if name in SYSTEMS:
             return ["-l" + name]
-        toolkit = [os.path.join(self.cuda_home, one) for one in ("lib64", "targets/x86_64-linux/lib", "lib64/stubs")]
-        for folder in (*toolkit, torch_extension.TORCH_LIB_PATH, *WHEELS):
+        wheels = sorted(glob.glob(os.path.join(glob.escape(self.tools["torch"]), "../nvidia/*/lib")))
+        toolkit = [os.path.join(self.tools["cuda"], one) for one in ("lib64", "targets/x86_64-linux/lib", "lib64/stubs")]
+        for folder in (*toolkit, self.tools["libraries"], *wheels):
             for path in sorted(glob.glob(os.path.join(glob.escape(folder), f"lib{name}.so*")), key=len):
-                return [path] if folder not in WHEELS else [path, "-Wl,-rpath," + folder]
+                return [path] if folder not in wheels else [path, "-Wl,-rpath," + folder]
         return []
+
+    def build(self, recipe):
+        """The library's bytes, made at once in one process. Errors: as compile()."""
+        units = units_of(recipe)
+        for unit in units:
+            self.compile(unit)
+        with open(self.link([one["file"] + ".o" for one in units], recipe.libraries, units[0]["cuda"]), "rb") as file:
+            return file.read()
