@@ -88,6 +88,26 @@ TEST_F(ExtensionCompiling, WhatDiffersIsCompiledAnew) {
   EXPECT_EQ(counts(), (Counts{10, 0}));
 }
 
+// Only the half that differs is compiled again.
+TEST_F(ExtensionCompiling, SourcesInCuda) {
+  if (!fs::exists("/usr/local/cuda/bin/nvcc")) GTEST_SKIP() << "no nvcc";
+  const auto in_cuda = [](const std::string& kernel) {
+    return "from torch.utils.cpp_extension import load_inline\n"
+           "load_inline(name='one', cpp_sources='void work();', no_implicit_headers=True, "
+           "cuda_sources=\"\"\"" +
+           kernel + "\nvoid work() { kernel<<<1, 32>>>(); }\"\"\")\n";
+  };
+  const ModuleBuilt first = build(in_cuda("__global__ void kernel() {}"));
+  ASSERT_FALSE(first.failure) << first.failure->detail << first.failure->details;
+  EXPECT_THAT(first.extensions.at(0).bytes, HasSubstr(".nv_fatbin"));
+  EXPECT_EQ(counts(), (Counts{3, 0}));
+  ASSERT_FALSE(build(in_cuda("__global__ void kernel() { __syncthreads(); }")).failure);
+  EXPECT_EQ(counts(), (Counts{5, 1}));
+  const ModuleBuilt wrong = build(in_cuda("__global__ void kernel() { nothing; }"));
+  ASSERT_TRUE(wrong.failure);
+  EXPECT_THAT(wrong.failure->detail, HasSubstr("cuda_sources(1)"));
+}
+
 TEST_F(ExtensionCompiling, AFailureIsSaidEachTime) {
   for (int i = 0; i < 2; ++i) {
     const ModuleBuilt built = build(source("int one() { return nothing; }"));
