@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "env/kernelbench/extension_compiler.h"
+#include "env/kernelbench/extensions/extension_compiler.h"
 #include "env/kernelbench/module_candidate.h"
 #include "env/kernelbench/module_process.h"
 #include "env/task/task.h"

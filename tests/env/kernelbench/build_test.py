@@ -140,7 +140,7 @@ class Building(unittest.TestCase):
 
     def compile(self, **request):
         """(failure, file)"""
-        process = Process("compile_main.py", [], [])
+        process = Process("../extensions/compile_main.py", [], [])
         self.addCleanup(process.close)
         self.assertEqual(process.receive(), {"status": "ready"})
         answer = process.ask(**request)

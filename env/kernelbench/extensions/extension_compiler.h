@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "env/kernelbench/module_process.h"
-#include "env/kernelbench/object_cache.h"
+#include "env/kernelbench/extensions/object_cache.h"
 
 namespace temper::env {
 

@@ -1,4 +1,4 @@
-#include "env/kernelbench/extension_compiler.h"
+#include "env/kernelbench/extensions/extension_compiler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "env/kernelbench/object_cache.h"
+#include "env/kernelbench/extensions/object_cache.h"
 
 #include <algorithm>
 #include <vector>
