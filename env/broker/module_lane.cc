@@ -47,7 +47,10 @@ std::chrono::nanoseconds build_time(const LaneSetup& setup) {
 }  // namespace
 
 ModuleLane::ModuleLane(const LaneSetup& setup)
-    : setup_(setup), options_(build_options(setup)), gate_(options_), builder_(options_, build_time(setup)) {}
+    : setup_(setup),
+      options_(build_options(setup)),
+      gate_(options_),
+      builder_(options_, build_time(setup), setup.headers) {}
 
 LaneReady ModuleLane::ready() const {
   return {.level = sandbox_level(::geteuid() == 0),
@@ -77,8 +80,9 @@ void ModuleLane::prepare() {
   try {
     gate_.prepare();
     builder_.prepare();
-  } catch (const std::exception&) {
-    // said by the next candidate's verdict, if it lasts
+  } catch (
+      const std::exception& e) {  // as far as boxes are concerned, the next candidate's verdict says it, too
+    fmt::print(stderr, "extensions of modules are not prepared for, which takes longer: {}\n", e.what());
   }
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "env/box/clock.h"
-#include "env/kernelbench/module_turns.h"
+#include "env/kernelbench/turns/module_turns.h"
 #include "env/verdict/message.h"
 
 namespace temper::env {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "env/box/process_tree.h"
-#include "env/kernelbench/clock_page.h"
+#include "env/kernelbench/turns/process_tree.h"
+#include "env/kernelbench/turns/clock_page.h"
 #include "env/kernelbench/module_candidate.h"
 #include "env/kernelbench/module_limits.h"
 #include "env/kernelbench/module_process.h"

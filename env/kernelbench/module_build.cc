@@ -12,7 +12,6 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr nanoseconds kBytesPatience{20'000'000'000};
 constexpr std::chrono::seconds kReadPatience{10};  // 64 KiB of source are read in hundredths of a second
 constexpr int64_t kReadBytes = int64_t(1) << 30;
 
@@ -20,6 +19,8 @@ ModuleBoxOptions for_reading(ModuleBoxOptions options) {
   options.memory_bytes = kReadBytes;
   return options;
 }
+
+const Finding kCompileTimeout{VerdictKind::kFailCompile, "compile_timeout"};
 
 bool builds(const std::string& source) { return source.find("cpp_extension") != std::string::npos; }
 
@@ -34,19 +35,17 @@ Finding build_failure(const nlohmann::json& json) {
 
 }  // namespace
 
-std::vector<std::string> extension_keys(const nlohmann::json& json) {
+std::vector<nlohmann::json> extensions_in(const nlohmann::json& json) {
   const auto found = json.find("extensions");
   if (found == json.end() || !found->is_array() || found->size() > kMaxExtensions)
     throw ConfigError("extensions is no list of at most {}", kMaxExtensions);
-  std::vector<std::string> keys;
   for (const nlohmann::json& one : *found) {
     const auto key = one.is_object() ? one.find("key") : one.end();
     if (!one.is_object() || key == one.end() || !key->is_string() ||
         !is_extension_key(key->get<std::string>()))
       throw ConfigError("an extension without a key");
-    keys.push_back(key->get<std::string>());
   }
-  return keys;
+  return *found;
 }
 
 SourceBoxes::SourceBoxes(ModuleBoxOptions options, std::string program)
@@ -88,41 +87,42 @@ Found ModuleGate::refusal(const std::string& source) {
   return std::nullopt;
 }
 
-ModuleBuilder::ModuleBuilder(ModuleBoxOptions options, nanoseconds wall)
-    : boxes_(std::move(options), "build_main.py"), wall_(wall) {}
+ModuleBuilder::ModuleBuilder(const ModuleBoxOptions& options, nanoseconds wall,
+                             const std::filesystem::path& folder)
+    : boxes_(options, "build_main.py"), compiler_(options, folder), wall_(wall) {}
 
-// The box is a stranger's as soon as it has the source: what the machine lacks it says before, and is not believed later. Where
-// it ends by itself nothing was built, and the same will happen where the source runs.
+void ModuleBuilder::prepare() {
+  boxes_.prepare();
+  compiler_.prepare();
+}
+
+// The box that imports the source is a stranger's as soon as it has it: with what extensions are compiled, and what the machine lacks
+// for that, it says before. Where it ends by itself nothing is built, and the same will happen where the source runs.
 ModuleBuilt ModuleBuilder::build(const Task& task, const std::string& source,
                                  const std::string& architecture) {
   ModuleBuilt built;
   if (!builds(source)) return built;
   const auto process = boxes_.take();
-  const std::string lacks = process->wait_ready().value("lacks", "");
-  const double begun_s = now_s();
+  const nlohmann::json ready = process->wait_ready();
+  const double begun_s = now_s(), until_s = begun_s + std::chrono::duration<double>(wall_).count();
   const ModuleFrame read = process->ask({{"op", "build"},
                                          {"source", source},
                                          {"problem", task.reference},
                                          {"precision", task.module->precision},
-                                         {"backend", backend_of(source)},
-                                         {"architecture", architecture}},
+                                         {"backend", backend_of(source)}},
                                         wall_);
   const ModuleFrame frame = read.json ? process->receive(wall_) : read;
+  process->kill();
   try {
     if (!frame.json && frame.end == "timeout")
-      built.failure = Finding{VerdictKind::kFailCompile, "compile_timeout"};
+      built.failure = kCompileTimeout;
     else if (!frame.json && frame.end == "malformed")
       throw ConfigError("no answer");
-    else if (frame.json && !lacks.empty() && status_in(*frame.json) == "infra")
-      throw WorldError("extensions of modules cannot be compiled: {}", lacks);
     else if (frame.json && status_in(*frame.json) != "ok")
       built.failure = build_failure(*frame.json);
     else if (frame.json)
-      for (const std::string& key : extension_keys(*frame.json)) {
-        auto bytes = process->receive_bytes(kBytesPatience);
-        if (!bytes) throw ConfigError("an extension does not come");
-        built.extensions.push_back({key, std::move(*bytes)});
-      }
+      compile(extensions_in(*frame.json), {ready.at("tools"), architecture}, ready.value("lacks", ""),
+              until_s, built);
   } catch (const ConfigError& e) {
     built.failure = Finding{VerdictKind::kFailCompile, "compile_error",
                             "disturbed the process that compiles it", scrub(e.what()) + "\n"};
@@ -131,6 +131,24 @@ ModuleBuilt ModuleBuilder::build(const Task& task, const std::string& source,
   if (read.json && read.json->value("refused", false)) built.failure.reset();
   built.ms = (now_s() - begun_s) * 1e3;
   return built;
+}
+
+// Up to the first that fails.
+void ModuleBuilder::compile(const std::vector<nlohmann::json>& extensions, const ExtensionTools& with,
+                            const std::string& lacks, double until_s, ModuleBuilt& built) {
+  for (size_t i = 0; i < extensions.size() && !built.failure; ++i) {
+    ExtensionMade made = compiler_.make(extensions[i], with, until_s);
+    if (made.library)
+      built.extensions.push_back({extensions[i].at("key"), std::move(*made.library)});
+    else if (made.late)
+      built.failure = kCompileTimeout;
+    else if (made.failure.is_null())
+      throw ConfigError("a compiler gives no answer");
+    else if (!lacks.empty() && status_in(made.failure) == "infra")
+      throw WorldError("extensions of modules cannot be compiled: {}", lacks);
+    else
+      built.failure = build_failure(made.failure);
+  }
 }
 
 }  // namespace temper::env

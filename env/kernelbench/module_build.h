@@ -1,13 +1,15 @@
 #pragma once
-// What is done with a module's source in boxes without a GPU. It is read for what it imports. What it builds with
-// torch.utils.cpp_extension is compiled: the source is imported there to see what that is, and where it runs later, it finds the
-// libraries ready.
+// What is done with a module's source in boxes without a GPU. It is read for what it imports. It is imported to see what it builds with
+// torch.utils.cpp_extension. That is compiled in other boxes, in which none of its Python runs, and where the module runs later, it
+// finds the libraries ready.
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "env/kernelbench/extensions/extension_compiler.h"
 #include "env/kernelbench/module_candidate.h"
 #include "env/kernelbench/module_process.h"
 #include "env/task/task.h"
@@ -56,20 +58,27 @@ struct ModuleBuilt {
 
 class ModuleBuilder {
  public:
-  // `wall` is for importing and compiling one source. Errors: none yet.
-  ModuleBuilder(ModuleBoxOptions options, std::chrono::nanoseconds wall);
+  // `wall` is for importing and compiling one source. `folder`: where processes share what was compiled, or empty
+  // (extension_compiler.h). Errors: WorldError.
+  ModuleBuilder(const ModuleBoxOptions& options, std::chrono::nanoseconds wall,
+                const std::filesystem::path& folder = {});
 
   // Sources that build nothing take no time. `architecture` is what nvcc compiles for: "90a". Errors: WorldError if no box can
   // be made, or if this machine lacks what the source's extensions take.
   ModuleBuilt build(const Task& task, const std::string& source, const std::string& architecture);
-  void prepare() { boxes_.prepare(); }
+  void prepare();
+  const ExtensionCompiler& compiler() const { return compiler_; }
 
  private:
+  void compile(const std::vector<nlohmann::json>& extensions, const ExtensionTools& with,
+               const std::string& lacks, double until_s, ModuleBuilt& built);
+
   SourceBoxes boxes_;
+  ExtensionCompiler compiler_;
   std::chrono::nanoseconds wall_;
 };
 
-// The libraries that an answer announces, each of which follows as a frame. Errors: ConfigError.
-std::vector<std::string> extension_keys(const nlohmann::json& json);
+// The extensions that an answer tells, each of which has a key. Errors: ConfigError.
+std::vector<nlohmann::json> extensions_in(const nlohmann::json& json);
 
 }  // namespace temper::env

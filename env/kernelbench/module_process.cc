@@ -19,7 +19,7 @@
 #include "env/box/execute.h"
 #include "env/box/lockdown.h"
 #include "env/box/private_root.h"
-#include "env/kernelbench/module_turns.h"
+#include "env/kernelbench/turns/module_turns.h"
 #include "env/task/hub_cache.h"
 
 namespace temper::env {

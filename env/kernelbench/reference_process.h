@@ -9,7 +9,7 @@
 #include <string>
 
 #include "env/box/sched_stat.h"
-#include "env/kernelbench/clock_page.h"
+#include "env/kernelbench/turns/clock_page.h"
 #include "env/kernelbench/module_memory.h"
 #include "env/kernelbench/module_process.h"
 #include "env/kernelbench/module_reply.h"

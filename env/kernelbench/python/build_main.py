@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Compiles the extensions of one candidate of Tier 1 where there is no GPU. Used for one source.
+"""Finds out what extensions one candidate builds, where there is no GPU. Used for one source.
 
-Over the stream socket at descriptor 3 go frames. The first says {"status": "ready", "lacks": …}: what the machine lacks for extensions, or
-nothing. The request has "source", "problem", "precision", "backend" and "architecture", such as "90a". Before anything of the source runs,
-{"status": "read", "refused": true} says that it imports what it may not. It is built all the same: KernelBench would. The answer has
-"extensions", a "key" each, and one frame of bytes follows for each of them; or it is {"status": "failed", "stage": "compile", "compiler":
-true, "error", "message", "traceback"}. What else is wrong with the source is found out where it runs: the import here only shows what it
-would build.
+Over the stream socket at descriptor 3 go frames. The first says {"status": "ready", "tools", "lacks"}: with what extensions are compiled, and
+what the machine lacks for them, or nothing. The request has "source", "problem", "precision" and "backend". Before anything of the source
+runs, {"status": "read", "refused": true} says that it imports what it may not. What it builds is looked for all the same: KernelBench would.
+The answer has "extensions": of each a "key", "units" and "libraries" for compile_main.py, and "refused", why a flag is left out, or nothing.
+Or it is {"status": "failed", "stage": "compile", "compiler": true, "error", "message", "traceback"}. What else is wrong with the source is
+found out where it runs: the import here only shows what it would build.
 
-    build_main.py --build CANDIDATE.py --problem PROBLEM.py [--into FOLDER]
+    build_main.py --build CANDIDATE.py --problem PROBLEM.py [--into FOLDER]    compiles them, too
 """
 import argparse
 import json
@@ -19,9 +19,11 @@ import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-for folder in (os.path.join(HERE, "../../plan/triton"), HERE):  # one folder where they are part of the program
+for folder in (os.path.join(HERE, "../../plan/triton"), os.path.join(HERE, "../extensions"), HERE):  # one folder where they are part of the program
     if folder not in sys.path and os.path.isdir(folder):
         sys.path.insert(0, folder)
+
+import compile_main  # noqa: E402
 
 CHANNEL = 3
 MAX_EXTENSIONS = 16  # env/kernelbench/module_candidate.h
@@ -76,69 +78,59 @@ def is_refused(source):
     return refusal_in(source) is not None
 
 
-def failure(error, message, details=""):
-    return {"status": "failed", "stage": "compile", "compiler": True, "error": error, "message": message, "traceback": details}
-
-
-def compilers_words(text, folder):
-    """(one line, all lines) of what compilers print, without this machine's paths."""
-    import refusal
-    text = refusal.without_paths(text, folder)
-    lines = [line for line in text.splitlines() if "error" in line.lower()]
-    return refusal.one_line(lines[0] if lines else text), refusal.shortened(text, refusal.MAX_DETAILS)
+def extensions_of(request, folder):
+    """The answer."""
+    import compiling
+    import extension
+    try:
+        recipes = collect(request, folder)
+    except extension.Refused as error:
+        return compile_main.failure("Refused", str(error))
+    return {"status": "ok", "extensions": [{"key": one.key, "units": compiling.units_of(one), "libraries": one.libraries,
+                                            "refused": "".join(one.refused[:1])} for one in recipes]}
 
 
 def build_all(request, folder):
-    """(answer, libraries)"""
+    """(answer, libraries), in this process."""
     import compiling
     import extension
-    start, libraries, keys = time.perf_counter(), [], []
+    start, libraries, keys, tools, refused = time.perf_counter(), [], [], compiling.find_tools(), ""
     try:
         for number, recipe in enumerate(collect(request, folder)):
-            own = os.path.join(folder, f"build{number}")
+            own, refused = os.path.join(folder, f"build{number}"), "".join(recipe.refused[:1])
             os.makedirs(own)
-            libraries.append(compiling.Compiler(own, request.get("architecture", ARCHITECTURE)).build(recipe))
+            libraries.append(compiling.Compiler(own, tools, request.get("architecture", ARCHITECTURE)).build(recipe))
             keys.append({"key": recipe.key})
     except extension.Refused as error:
-        return failure("Refused", str(error)), []
-    except compiling.CompileError as error:
-        message, details = compilers_words(str(error), folder)
-        return failure("CompileError", " (and ".join([message, *(f"{one})" for one in recipe.refused[:1])]), details), []
-    except compiling.subprocess.TimeoutExpired:
-        return failure("TimeoutExpired", f"compiling takes more than {compiling.LATEST_S} s"), []
+        return compile_main.failure("Refused", str(error)), []
+    except (compiling.CompileError, compiling.subprocess.TimeoutExpired) as error:
+        return compile_main.failure_of(error, folder, refused), []
     return {"status": "ok", "extensions": keys, "compile_ms": (time.perf_counter() - start) * 1e3}, libraries
 
 
 def serve():
     from candidate_main import own_folder
     from channel import Channel
-    from frames import frame
     from lock_up import lock_up
     channel = Channel(CHANNEL)
     try:
         folder = own_folder()
-        import torch.utils.cpp_extension  # noqa: F401
+        import torch
 
         import compiling
         import module_new  # noqa: F401
         torch.set_num_threads(1)
-        lacks = compiling.lacking(cuda=True)
+        tools = compiling.find_tools()
         lock_up(folder)
         os.chdir(folder)
     except Exception as error:
         channel.send({"status": "failed", "stage": "start", "error": type(error).__name__, "message": f"{type(error).__name__}: {error}"})
         return
-    channel.send({"status": "ready", "lacks": lacks})
+    channel.send({"status": "ready", "tools": tools, "lacks": compiling.lacking(tools, cuda=True)})
     if (request := channel.receive()) is None:
         return
     channel.send({"status": "read", "refused": is_refused(request["source"])})
-    try:
-        answer, libraries = build_all(request, folder)
-    except OSError as error:
-        answer, libraries = {"status": "infra", "message": str(error)}, []
-    channel.send(answer)
-    for one in libraries:
-        channel.socket.sendall(frame(one))
+    channel.send(extensions_of(request, folder))
 
 
 def main():

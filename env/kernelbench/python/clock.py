@@ -9,7 +9,7 @@ import mmap
 import os
 
 PAGE, LINE = 4096, 64
-PLACES, MOST_PLACES = 512, 256  # env/kernelbench/clock_page.h
+PLACES, MOST_PLACES = 512, 256  # env/kernelbench/turns/clock_page.h
 SPINS = 32  # between two offers of the core, without which whoever shall write the word may wait for it
 LOOK = 1 << 14  # of these between two looks whether anybody is still there
 

@@ -1,18 +1,21 @@
 """Extensions: what is built, under which key, what is refused, and what compilers say."""
 import tempfile
 import unittest
-import unittest.mock
 from pathlib import Path
 
 from module_judge import HEAD, LINEAR
 from processes import Process
 from frames import read_frame
 
+import torch
+
 import build_main
 import compiling
 import extension
+import light
 import module_new
 
+INCLUDE = str(Path(torch.__file__).parent / "include")
 INLINE = "from torch.utils.cpp_extension import load_inline\n"
 TWICE = """
 extension = load_inline(name="twice", cpp_sources="torch::Tensor twice(torch::Tensor x) { return x + torch::zeros_like(x) + x; }",
@@ -72,11 +75,25 @@ class Recipes(unittest.TestCase):
             self.assertEqual(extension.files_recipe("one", [str(path)]).sources, {"0.cpp": "int f();"})
 
     def test_headers_of_the_operators_that_are_named(self):
-        header = compiling.light_header("#include <torch/extension.h>\nauto y = torch::empty_like(x); at::sum(y); torch::Tensor z;")
-        self.assertIn("ATen/ops/empty_like.h", header)
-        self.assertIn("ATen/ops/sum.h", header)
-        self.assertNotIn("ATen/ops/Tensor.h", header)
-        self.assertIsNone(compiling.light_header("#include <torch/csrc/autograd/custom_function.h>"))
+        text = "#include <torch/extension.h>\nauto y = torch::empty_like(x); at::sum(y); at::rand({2}); torch::Tensor z;"
+        operators = light.operators_of(text, INCLUDE)
+        self.assertEqual(operators, ["empty_like", "rand", "sum"])
+        self.assertIsNone(light.operators_of("#include <torch/csrc/autograd/custom_function.h>", INCLUDE))
+        with tempfile.TemporaryDirectory() as folder:
+            written = Path(light.write_light(folder, operators, text, INCLUDE, trims=True))
+            self.assertIn("#include <ATen/ops/sum.h>", Path(written, "torch/light.h").read_text())
+            for name, idle in (("sum", False), ("rand", True)):  # the one's functions take a generator
+                own, torchs = (Path(where, f"ATen/ops/{name}.h").read_text() for where in (written, INCLUDE))
+                self.assertEqual("ATen/Context.h" in own, idle)
+                self.assertIn(f"at::_ops::{name}", own)
+                self.assertIn("ATen/Context.h", torchs)
+
+    def test_headers_of_python_where_they_are_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for text, named in (("torch::Tensor f(torch::Tensor x) { return copy(x); }", False), ("PYBIND11_MODULE(a, m) {}", True),
+                                ("py::object f();", True), ("PyObject* f();", True), ("namespace py = pybind11;", True)):
+                written = Path(light.write_light(folder, [], text, INCLUDE, trims=True), "torch/extension.h").read_text()
+                self.assertEqual("pybind.h" in written, named, text)
 
 
 class Building(unittest.TestCase):
@@ -85,7 +102,6 @@ class Building(unittest.TestCase):
             return build_main.collect({"source": HEAD + INLINE + source, "problem": LINEAR, "precision": "fp32"}, folder)
 
     def setUp(self):
-        import torch
         import torch.utils.cpp_extension as cpp_extension
         for owner, name in ((torch.cuda, "is_available"), (torch.cuda, "get_device_capability"), (cpp_extension, "load_inline"),
                             (cpp_extension, "load")):
@@ -101,12 +117,36 @@ class Building(unittest.TestCase):
         self.assertIn("-fplugin=x may not be given", one.refused[0])
 
     def build(self, source, refused=False):
+        """(the answer of the process that fails, or of the first; libraries)"""
         process = Process("build_main.py", [], [])
         self.addCleanup(process.close)
-        self.assertEqual(process.receive(), {"status": "ready", "lacks": compiling.lacking(cuda=True)})
+        tools = compiling.find_tools()
+        self.assertEqual(process.receive(), {"status": "ready", "tools": tools, "lacks": compiling.lacking(tools, cuda=True)})
         self.assertEqual(process.ask(source=HEAD + INLINE + source, problem=LINEAR, precision="fp32"), {"status": "read", "refused": refused})
-        answer = process.receive()
-        return answer, [read_frame(process.channel.socket.recv) for _ in answer.get("extensions", ())]
+        answer, libraries = process.receive(), []
+        for one in answer.get("extensions", ()):
+            folder, objects = tempfile.TemporaryDirectory(), []
+            self.addCleanup(folder.cleanup)
+            for unit in one["units"]:
+                failed, object_file = self.compile(op="object", unit=unit, architecture="90a", tools=tools, headers="", refused=one["refused"])
+                if failed:
+                    return failed, []
+                objects.append(str(Path(folder.name, unit["file"] + ".o")))
+                Path(objects[-1]).write_bytes(object_file)
+            failed, library = self.compile(op="link", objects=objects, libraries=one["libraries"], cuda=False, tools=tools)
+            self.assertIsNone(failed)
+            libraries.append(library)
+        return answer, libraries
+
+    def compile(self, **request):
+        """(failure, file)"""
+        process = Process("../extensions/compile_main.py", [], [])
+        self.addCleanup(process.close)
+        self.assertEqual(process.receive(), {"status": "ready"})
+        answer = process.ask(**request)
+        if answer["status"] != "ok":
+            return answer, None
+        return None, b"".join(read_frame(process.channel.socket.recv) for _ in range(sum(answer["parts"])))
 
     def test_a_library(self):
         answer, (library,) = self.build(TWICE + MODEL)
@@ -114,7 +154,6 @@ class Building(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "twice.so")
             path.write_bytes(library)
-            import torch
             self.assertEqual(extension.load_library("twice", str(path)).twice(torch.ones(2)).tolist(), [2, 2])
             extension.install_built({answer["extensions"][0]["key"]: str(path)})
             names = {"load_inline": extension.torch_extension.load_inline}
@@ -144,12 +183,20 @@ class Building(unittest.TestCase):
         self.assertNotRegex(answer["message"] + answer["traceback"], r"(?m)(^|[\s'\"(])/\w")
 
     def test_headers_that_are_missing_are_no_fault_of_the_source(self):
-        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(compiling.sysconfig, "get_path", lambda _: folder):
+        (unit,) = compiling.units_of(recipe(cuda_sources=None, cpp_sources="int f("))
+        with tempfile.TemporaryDirectory() as folder:
+            tools = {**compiling.find_tools(), "python": folder}
             with self.assertRaisesRegex(OSError, "no Python.h in /.*python3-dev"):
-                compiling.Compiler(folder, "90a").build(recipe(cuda_sources=None))
+                compiling.Compiler(folder, tools, "90a").compile(unit)
+            self.assertEqual(self.compile(op="object", unit=unit, tools=tools)[0]["status"], "infra")
             Path(folder, "Python.h").touch()
             with self.assertRaises(compiling.CompileError):
-                compiling.Compiler(folder, "90a").build(recipe(cuda_sources=None, cpp_sources="int f("))
+                compiling.Compiler(folder, tools, "90a").compile(unit)
+
+    def test_no_process_takes_a_source_for_a_path(self):
+        (unit,) = compiling.units_of(recipe(cuda_sources=None))
+        for file in ("../main.cpp", "/tmp/main.cpp", "main.h", ""):
+            self.assertIn("cannot be called", self.compile(op="object", unit={**unit, "file": file}, tools=compiling.find_tools())[0]["message"])
 
     def test_a_refused_flag(self):
         answer, (library,) = self.build(TWICE.replace("-O1", "-I/tmp") + MODEL)
@@ -166,7 +213,6 @@ class Building(unittest.TestCase):
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder, "many.so")
                 path.write_bytes(libraries[0])
-                import torch
                 self.assertEqual(extension.load_library("many", str(path)).many(torch.ones(2)).tolist(), [2, 2])
 
 

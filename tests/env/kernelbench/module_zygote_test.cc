@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-#include "env/kernelbench/clock_page.h"
+#include "env/kernelbench/turns/clock_page.h"
 #include "tests/env/module_boxes.h"
 #include "tests/patience.h"
 

@@ -9,7 +9,7 @@
 
 #include "env/box/clock.h"
 #include "env/box/sched_stat.h"
-#include "env/kernelbench/clock_page.h"
+#include "env/kernelbench/turns/clock_page.h"
 #include "tests/env/busy_neighbours.h"
 #include "tests/patience.h"
 

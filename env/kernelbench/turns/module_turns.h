@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "env/box/process_tree.h"
+#include "env/kernelbench/turns/process_tree.h"
 #include "env/box/shared_memory.h"
 
 namespace temper::env {

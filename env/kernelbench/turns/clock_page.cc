@@ -1,4 +1,4 @@
-#include "env/kernelbench/clock_page.h"
+#include "env/kernelbench/turns/clock_page.h"
 
 #include <sched.h>
 #include <time.h>
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "env/box/clock.h"
-#include "env/kernelbench/module_turns.h"
+#include "env/kernelbench/turns/module_turns.h"
 
 namespace temper::env {
 namespace {

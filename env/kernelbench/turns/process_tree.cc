@@ -1,4 +1,4 @@
-#include "env/box/process_tree.h"
+#include "env/kernelbench/turns/process_tree.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

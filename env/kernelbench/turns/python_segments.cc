@@ -1,4 +1,4 @@
-#include "env/kernelbench/python_segments.h"
+#include "env/kernelbench/turns/python_segments.h"
 
 #include <dlfcn.h>
 

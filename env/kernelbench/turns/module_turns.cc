@@ -1,4 +1,4 @@
-#include "env/kernelbench/module_turns.h"
+#include "env/kernelbench/turns/module_turns.h"
 
 #include <fcntl.h>
 
