@@ -26,7 +26,7 @@ from imports import check_module  # noqa: E402
 from processes import Candidate, Ended, Reference  # noqa: E402
 from refusal import Refusal  # noqa: E402
 
-TRIALS, DRAWS = 5, 6
+TRIALS, DRAWS = 5, 10
 STEP = 1 if "TEMPER_EVERY_CANDIDATE" in os.environ else 8
 drive.LIMIT_S = 30.0
 
