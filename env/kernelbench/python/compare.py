@@ -11,8 +11,8 @@ f32 is off by 2^-12 and more. Where a draw leaves nothing of the outputs, as the
 
 Errors are not alike where some inputs are much larger than others, and e may be small by chance where they are large. So what lies outside
 may besides be off by twice as far as t moves when the inputs are rounded once more, by the largest of a few patterns of signs. In f32 it may
-also be off by four times the largest error of a reference whose convolutions are Winograd's or by Fourier transforms (winograd.py). Where terms are equal they are
-rounded alike, so that a sum of n of them one after another is off by up to n units: the floor is no less there.
+also be off by four times the largest error of a reference whose convolutions are Winograd's or by Fourier transforms (winograd.py). Where
+terms are equal they are rounded alike, so that a sum of n of them one after another is off by up to n units: the floor is no less there.
 
 On a draw without departure an answer that KernelBench's tolerance refuses is wrong, too, unless 4 · max(e, 2 · E) is more than it is off: there
 the reference's own error in that precision is larger than that tolerance, and what is judged says so.

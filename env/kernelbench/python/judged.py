@@ -165,7 +165,7 @@ class Loaded:
         except Exception as error:
             raise failed("the reference's second run", error) from None
         for one, other in zip(expected, again):
-            noisy = compare.Expected(one.reference, one.sizes, None, one.scale, 0.0, NOISE * one.floor)
+            noisy = compare.Expected(one.reference, one.sizes, scale=one.scale, floor=NOISE * one.floor)
             if not compare.judge_strictly([noisy], [other.contiguous()]).right:
                 raise self.unequal(inputs)
         for one in expected:
@@ -230,7 +230,7 @@ class Loaded:
         for trial in (*range(1, power.DRAWS), *range(power.DRAWS + 1, power.DRAWS + power.MORE_DRAWS)):
             if weak:
                 drawn = self.strict.made(trial, power.KEY, always_plain=trial > power.DRAWS)
-                passing = power.passing([(drawn.expected, drawn.inputs, first.expected)], lambda one, two, drawn=drawn: drawn.compare(two, self.tolerance))
+                passing = power.passing([(drawn.expected, drawn.inputs, first.expected)], lambda _, got, drawn=drawn: drawn.compare(got, self.tolerance))
                 weak = [one for one in weak if one in passing]
         return weak
 

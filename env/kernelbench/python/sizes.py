@@ -45,9 +45,11 @@ def promised(structures):
 
 
 def chosen(free, seed):
-    """(places, size) by the seed: one, one less than the problem's, or an odd size; None where nothing may be cut."""
-    if not free:
-        return None
+    """(places, size) of one that may be cut, by the seed: one, one less than the problem's and an odd size, in the order in which to try them."""
     chance = random.Random(seed)
+    if not free:
+        return []
     size, places = chance.choice(free)
-    return places, chance.choice((1, size - 1, chance.randrange(size) | 1 if size % 2 else chance.randrange(0, size, 2) + 1))
+    several = [1, size - 1, chance.randrange(0, size - size % 2, 2) + 1]
+    chance.shuffle(several)
+    return [(places, one) for one in several]

@@ -16,7 +16,7 @@ from problem import failed, out_of_memory, words_of
 
 HALF_PLACES = {torch.float64: 2.0**-24, torch.float32: 2.0**-24, torch.float16: 2.0**-12, torch.bfloat16: 2.0**-9}
 MOST_TERMS = 1 << 14
-REACHES = ((1.0, False), (0.5, False), (1.0, True))  # how far a draw departs, and whether inputs keep their range: the first that the reference follows
+REACHES = ((1.0, False), (0.5, False), (1.0, True))  # how far a draw departs, and whether inputs keep their range; the first that works
 TRIES = 3  # of one that it never follows
 SURE, SURE_DRAWS = 1 / 16, 2  # of what is chaotic: where so many draws of a kind were off by less than that, others are not looked at
 
@@ -229,9 +229,11 @@ class Strict:
         inputs = self.made(trial, key, always_plain=True).inputs
         if self.free is None:
             self.free = sizes.allowed(inputs, lambda given: self.usable(given, "smaller", 0) is not None, sizes.promised(self.structures))
-        if (chosen := sizes.chosen(self.free, draws.seed_of(key, f"sizes {trial}"))) is None:
-            return None
-        return self.usable(sizes.cut(inputs, *chosen), "smaller", 0)
+        for chosen in sizes.chosen(self.free, draws.seed_of(key, f"sizes {trial}")):
+            drawn = self.usable(sizes.cut(inputs, *chosen), "smaller", 0)
+            if drawn is not None:
+                return drawn
+        return None
 
     def inputs(self, trial, key, number):
         reach, inside = REACHES[number]
@@ -247,7 +249,7 @@ class Strict:
             try:
                 bounded = self.facts["integer_outputs"] or draws.bounded(self.problem)
                 self.special = () if bounded else specials.pointwise(lambda inputs: self.run(self.model, inputs), *plain)
-            except RuntimeError as error:
+            except Exception as error:
                 if out_of_memory(error):
                     raise
                 self.special = ()
@@ -257,7 +259,7 @@ class Strict:
         """The draw; None where the reference does not follow."""
         try:
             references = self.run(self.model, inputs)
-        except (RuntimeError, ValueError, IndexError) as error:
+        except Exception as error:
             if out_of_memory(error):
                 raise
             return None

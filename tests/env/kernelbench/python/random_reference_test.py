@@ -45,6 +45,7 @@ METHODS = """
 def get_inputs"""
 FREE = [("self.layer = nn.BatchNorm2d(3)", "self.layer(x)"), ("self.layer = nn.Dropout(0.5)", "self.layer(x) * 0"), ("pass", "F.dropout(x, 0.0)"),
         ("self.layer = nn.Dropout(0.5).eval()", "self.layer(x)"), ("pass", "x + 0 * torch.randn_like(x)"),
+        ("pass", "x * (1 + 1e-6 * torch.rand(()))"),  # as little as another order of additions
         ("self.layer = nn.LSTM(16, 8, batch_first=True)",
          "self.layer(x.view(2, 48, 16), (torch.randn(1, 2, 8, device=x.device) * 1e-12, torch.zeros(1, 2, 8)))[0][:, -1]")]
 
