@@ -222,16 +222,17 @@ class Loaded:
         self.strict.forget()
         return {"weak": weak, "weak_comparable": easy, "without_float64": self.strict.why_not_double}
 
-    def weak_strictly(self, second):
-        """Those that pass each kind of draw, and more draws without departure, of which `second` is one."""
-        first = self.strict.draw(0, power.KEY)
-        cases = [(first.expected, first.inputs, second.expected), (second.expected, second.inputs, first.expected)]
-        weak = power.passing(cases, compare.judge_strictly)
-        for trial in (*range(1, power.DRAWS), *range(power.DRAWS + 1, power.DRAWS + power.MORE_DRAWS)):
-            if weak:
-                drawn = self.strict.made(trial, power.KEY, always_plain=trial > power.DRAWS)
-                passing = power.passing([(drawn.expected, drawn.inputs, first.expected)], lambda _, got, drawn=drawn: drawn.compare(got, self.tolerance))
-                weak = [one for one in weak if one in passing]
+    def weak_strictly(self, drawn):
+        """Those that pass a draw without departure, each kind of draw, and more draws without. Most fail the first, so that no other is compared."""
+        other, weak = self.strict.made(power.DRAWS + 1, power.KEY, always_plain=True).rough(), None
+        trials = (*range(power.DRAWS), *range(power.DRAWS + 2, power.DRAWS + power.MORE_DRAWS))
+        for trial in (power.DRAWS, *trials):
+            drawn = drawn or self.strict.made(trial, power.KEY, always_plain=trial > power.DRAWS)
+            passing = power.passing([(drawn.expected, drawn.inputs, other)], lambda _, got, drawn=drawn: drawn.compare(got, self.tolerance))
+            weak = passing if weak is None else [one for one in weak if one in passing]
+            drawn = None
+            if not weak:
+                break
         return weak
 
     def check_precision(self):
@@ -243,6 +244,7 @@ class Loaded:
             share = compare.share_off(drawn.expected)
             raise ProblemError("chaotic", f"the reference in {precision} is off the same in float64 by {share:.0%} of the outputs' mean size, so "
                                "that wrong answers could not be told from right ones; choose another tasks.precision, or leave it out")
+        self.strict.usual_errors = [one.error for one in drawn.expected]
         return drawn
 
     def set_weights(self, exchange, request):

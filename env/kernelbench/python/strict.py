@@ -76,6 +76,11 @@ class Draw:
                     one.free = specials.undefined(one.reference.view(one.sizes), self.inputs)
         return self.known
 
+    def rough(self):
+        """The reference's outputs without those in float64."""
+        outputs = self.known or self.references or self.strict.run(self.strict.model, self.inputs)
+        return outputs if self.known else [compare.Expected(one.reshape(-1), tuple(one.shape)) for one in outputs]
+
     def moved_by(self, pattern):
         return self.strict.moved(self.inputs, pattern)
 
@@ -108,6 +113,7 @@ class Strict:
         self.key, self.model, self.double, self.why_not_double = None, None, None, ""
         self.kept, self.has_twin = collections.OrderedDict(), False
         self.structures = draws.learn(problem)
+        self.usual_errors = None  # of each output without departure, once that was looked at
         self.special = None  # numbers of the inputs that may hold NaN and infinity
         self.free = None  # what may be cut, as sizes.allowed() gives it
         self.followed = collections.Counter()  # (form, number in REACHES, whether the reference follows) → draws
@@ -170,8 +176,9 @@ class Strict:
     def expect(self, inputs, references, form="plain"):
         references = self.run(self.model, inputs) if references is None else references
         terms = longest_sum(self.model, inputs) if form in draws.EVEN else 1
-        return [compare.expected_of(*one, self.problem.dtype, usual, terms)
-                for *one, usual in zip(references, self.truths(inputs), self.facts["scales"])]
+        errors = self.usual_errors or [0.0] * len(references)
+        return [compare.expected_of(*one, self.problem.dtype, usual, terms, error)
+                for *one, usual, error in zip(references, self.truths(inputs), self.facts["scales"], errors)]
 
     def moved(self, inputs, pattern):
         """The outputs in float64, flat, where the inputs err as a sum in f32 does. The same for the same pattern."""
