@@ -278,8 +278,7 @@ class Strict:
             return None if compare.chaotic(drawn.expected) else drawn
         if not finite(references):
             return None
-        bound = SURE * compare.MOST_SHARE / (compare.TIMES * compare.SMOOTHING)
-        if self.followed[form, number, True] >= SURE_DRAWS and self.shares[form, number] <= bound:
+        if self.followed[form, number, True] >= SURE_DRAWS and self.shares[form, number] <= SURE * compare.MOST_OFF:
             return drawn
         self.shares[form, number] = max(self.shares.get((form, number), 0.0), compare.share_off(drawn.expected))
         return None if compare.chaotic(drawn.expected) else drawn
