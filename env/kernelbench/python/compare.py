@@ -5,7 +5,7 @@ The comparable verdict is KernelBench's torch.allclose. The strict one allows an
     4 · max(e, 2 · E) + floor · (|t| + T)
 
 where t is the reference in float64, T the mean of |t|, e how far the reference in its own precision is off at that element, and E the mean
-of |e|, no less than on draws without departure. The largest of 2^30 errors that are as large as the reference's, but independent, is about 6.2 of their deviations, 7.8 of their
+of |e|. The largest of 2^30 errors that are as large as the reference's, but independent, is about 6.2 of their deviations, 7.8 of their
 means. The floor is for another order of additions and for functions that are right but for a few units in the last place; TF32 instead of
 f32 is off by 2^-12 and more. Where a draw leaves nothing of the outputs, as the far side of a GELU, T is a share of what it is otherwise.
 
@@ -61,9 +61,9 @@ def finite_mean(tensor):
     return (values.where(finite, 0).sum() / finite.sum().clamp(min=1)).item() if values.numel() else 0.0
 
 
-def expected_of(reference, truth, dtype, usual=0.0, terms=1, usual_error=0.0):
-    """From an output in the problem's precision `dtype` and the same in float64, or None. `usual` is the scale that it has otherwise and
-    `usual_error` the mean error, `terms` how many equal ones its sums may have."""
+def expected_of(reference, truth, dtype, usual=0.0, terms=1):
+    """From an output in the problem's precision `dtype` and the same in float64, or None. `usual` is the scale that it has otherwise, `terms`
+    how many equal ones its sums may have."""
     flat = reference.detach().contiguous().view(-1)
     expected = Expected(flat, tuple(reference.shape))
     if not flat.dtype.is_floating_point:
@@ -76,7 +76,7 @@ def expected_of(reference, truth, dtype, usual=0.0, terms=1, usual_error=0.0):
         for into, near, far in zip(expected.correction.split(TILE), flat.split(TILE), exact.split(TILE)):
             into.copy_(far.double() - near.double())
             expected.worst = max(expected.worst, into.abs().nan_to_num_(0.0, 0.0, 0.0).amax().item())
-        expected.error = max(finite_mean(expected.correction), usual_error)
+        expected.error = finite_mean(expected.correction)
     return expected
 
 

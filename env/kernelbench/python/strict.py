@@ -113,7 +113,6 @@ class Strict:
         self.key, self.model, self.double, self.why_not_double = None, None, None, ""
         self.kept, self.has_twin = collections.OrderedDict(), False
         self.structures = draws.learn(problem)
-        self.usual_errors = None  # of each output without departure, once that was looked at
         self.special = None  # numbers of the inputs that may hold NaN and infinity
         self.free = None  # what may be cut, as sizes.allowed() gives it
         self.followed = collections.Counter()  # (form, number in REACHES, whether the reference follows) → draws
@@ -176,9 +175,8 @@ class Strict:
     def expect(self, inputs, references, form="plain"):
         references = self.run(self.model, inputs) if references is None else references
         terms = longest_sum(self.model, inputs) if form in draws.EVEN else 1
-        errors = self.usual_errors or [0.0] * len(references)
-        return [compare.expected_of(*one, self.problem.dtype, usual, terms, error)
-                for *one, usual, error in zip(references, self.truths(inputs), self.facts["scales"], errors)]
+        return [compare.expected_of(*one, self.problem.dtype, usual, terms)
+                for *one, usual in zip(references, self.truths(inputs), self.facts["scales"])]
 
     def moved(self, inputs, pattern):
         """The outputs in float64, flat, where the inputs err as a sum in f32 does. The same for the same pattern."""
