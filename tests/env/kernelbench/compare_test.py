@@ -175,8 +175,11 @@ class Strict(unittest.TestCase):
         got[8] += 0.1
         self.assertFalse(compare.judge_strictly(expecteds, [got], moved_by).right)
         calls.clear()
-        self.assertFalse(compare.judge_strictly(expecteds, [got + 1000], moved_by).right)
+        self.assertFalse(compare.judge_strictly(expecteds, [got + 50], moved_by).right)
         self.assertEqual(calls, [0])
+        calls.clear()
+        self.assertFalse(compare.judge_strictly(expecteds, [got + 1000], moved_by).right)
+        self.assertEqual(calls, [])
 
 
 class Draws(unittest.TestCase):
