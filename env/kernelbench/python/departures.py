@@ -116,7 +116,7 @@ class Departure:
     def spikes(self):
         """A handful of elements stand out, also of a row, or of all, that is constant."""
         if self.rows_ < FEW_ROWS or self.chance.random() < 0.5:
-            self.tensor.copy_(self.tensor.view(-1)[:1].expand(self.tensor.numel()).view(self.tensor.shape).clone())
+            self.tensor.copy_(self.tensor.view(-1)[0].clone())
         self.exceptions(self.tensor, SPIKES, self.farthest)
 
     def structure(self):
@@ -138,7 +138,7 @@ class Departure:
         self.exceptions(rows, self.chance.randint(2, SPIKES), 64.0)
 
     def constant(self, rows):
-        rows.copy_(rows[:, :1].expand_as(rows).clone())
+        rows.copy_(rows[:, :1].clone())
 
     def zero(self, rows):
         if not self.inside or self.low <= 0 <= self.high:

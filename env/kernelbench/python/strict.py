@@ -249,16 +249,20 @@ class Strict:
     def special_inputs(self):
         """Learned once for a problem: it does not depend on weights."""
         if self.special is None:
-            plain = [draws.strict_inputs(self.problem, draws.STRUCTURE, trial, self.facts["integers"], self.facts["integer_outputs"], True,
-                                         self.structures)[0] for trial in range(2)]
-            try:
-                bounded = self.facts["integer_outputs"] or draws.bounded(self.problem)
-                self.special = () if bounded else specials.pointwise(lambda inputs: self.run(self.model, inputs), *plain)
-            except Exception as error:
-                if out_of_memory(error):
-                    raise
-                self.special = ()
+            bounded = self.facts["integer_outputs"] or draws.bounded(self.problem)
+            self.special = () if bounded else self.pointwise_inputs()
         return self.special
+
+    def pointwise_inputs(self):
+        """By a trial on a part of the inputs where the reference takes that; none where there is no room for it."""
+        def drawn(trial):
+            return draws.strict_inputs(self.problem, draws.STRUCTURE, trial, self.facts["integers"], False, True, self.structures)[0]
+        for part in (specials.slices, list):
+            try:
+                return specials.pointwise(lambda inputs: self.run(self.model, inputs), part(drawn(0)), part(drawn(1)))
+            except Exception:
+                continue
+        return ()
 
     def usable(self, inputs, form, number):
         """The draw; None where the reference does not follow."""
@@ -270,10 +274,8 @@ class Strict:
             return None
         drawn = Draw(inputs, form, references, self)
         if form == "specials":
-            truths = self.truths(inputs)
-            if not all(specials.agree(*both, inputs) for both in zip(references, truths)):
-                return None
-            return None if compare.chaotic(drawn.expected) else drawn
+            agree = all(specials.agree(one, inputs) for one in drawn.expected)
+            return drawn if agree and not compare.chaotic(drawn.expected) else None
         if not finite(references):
             return None
         if self.followed[form, number, True] >= SURE_DRAWS and self.shares[form, number] <= SURE * compare.MOST_OFF:

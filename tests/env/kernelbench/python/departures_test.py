@@ -4,6 +4,7 @@ import functools
 import os
 import re
 import unittest
+import unittest.mock
 
 import sources  # noqa: F401
 import torch
@@ -11,6 +12,7 @@ import torch
 import draws
 import judged
 import room
+import specials
 
 DRAWS = 10  # of a verdict: three checks and seven timed calls at least
 KEYS = int(os.environ.get("TEMPER_KEYS", "3"))
@@ -134,6 +136,17 @@ class Departures(unittest.TestCase):
                 for key in map(str, range(KEYS)):
                     self.assertNotEqual(wrong_draws(loaded, wrong, key), [], (name, inputs, key))
                     self.assertEqual(wrong_draws(loaded, right, key), [], (name, inputs, key))
+
+    def test_what_is_pointwise_is_seen_on_a_part(self):
+        """The trial takes no more than a part where the reference allows that, and finds the same."""
+        for most in (specials.MOST, 4096):
+            with unittest.mock.patch.object(specials, "MOST", most):
+                for forward, inputs, found in (("torch.relu(x)", SHAPES[0], {0}), ("x + 2 * y", PAIRS[0], {0, 1}), ("torch.softmax(x, -1)", SHAPES[0], set()),
+                                               ("x.cumsum(0)", SHAPES[0], set()), ("x.view(64, 1024).sigmoid()", SHAPES[0], {0}), ("x.t()", SHAPES[0], set()),
+                                               ("x * y", "torch.rand(64, 1024), torch.rand(1024)", {0}), ("x.flip(-1)", SHAPES[0], set())):
+                    loaded = load.__wrapped__(source_of(forward, inputs))
+                    loaded.strict.use_weights("a")
+                    self.assertEqual(set(loaded.strict.special_inputs()), found, (forward, most))
 
     def test_a_turn_has_all_kinds(self):
         loaded = load(source_of("torch.relu(x)", SHAPES[0]))
