@@ -148,6 +148,32 @@ class Departures(unittest.TestCase):
                     loaded.strict.use_weights("a")
                     self.assertEqual(set(loaded.strict.special_inputs()), found, (forward, most))
 
+    def test_references_in_float64_are_made_when_they_are_asked_for(self):
+        """Except for the first draws of a kind, of which it is not known yet whether they are chaotic."""
+        loaded, calls = load.__wrapped__(source_of("torch.softmax(x, -1)", SHAPES[0])), []
+        truths = loaded.strict.truths
+        with unittest.mock.patch.object(loaded.strict, "truths", lambda inputs: calls.append(1) or truths(inputs)):
+            for key in "abcd":
+                loaded.strict.use_weights(key)
+                calls.clear()
+                several = [loaded.strict.made(trial, key) for trial in range(DRAWS)]
+            self.assertEqual(calls, [])
+            self.assertGreater(len(several[0].expected[0].reference), 0)
+            self.assertEqual(several[0].expected, several[0].expected)
+            self.assertEqual(calls, [1])
+
+    def test_what_the_reference_cannot_follow(self):
+        """Logarithms, and numbers that overflow: such draws go less far, or keep the range."""
+        for forward in ("torch.log(x)", "torch.exp(8 * x)", "torch.sqrt(x)", "1 / (x + 1e-9)", "torch.linalg.cholesky(x[:, :64].abs() + 99 * torch.eye(64))"):
+            loaded = load(source_of(forward, "torch.rand(64, 128) * 0.9 + 0.05"))
+            loaded.strict.use_weights("a")
+            several = [loaded.strict.made(trial, "a") for trial in range(DRAWS)]
+            self.assertTrue(all(bool(one.expected[0].reference.isfinite().all()) for one in several if one.form != "specials"), forward)
+            self.assertGreater(sum(one.form != "plain" for one in several), 5, forward)
+            again = [loaded.strict.made(trial, "a") for trial in range(DRAWS)]
+            for one, other in zip(several, again):
+                self.assertTrue(torch.equal(one.inputs[0].nan_to_num(7), other.inputs[0].nan_to_num(7)) and one.form == other.form, (forward, one.form))
+
     def test_a_turn_has_all_kinds(self):
         loaded = load(source_of("torch.relu(x)", SHAPES[0]))
         loaded.strict.use_weights("a")
