@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "env/kernelbench/turns/process_tree.h"
-#include "env/kernelbench/turns/clock_page.h"
 #include "env/kernelbench/module_candidate.h"
 #include "env/kernelbench/module_limits.h"
 #include "env/kernelbench/module_process.h"
 #include "env/kernelbench/module_reply.h"
 #include "env/kernelbench/module_zygote.h"
 #include "env/kernelbench/reference_process.h"
+#include "env/kernelbench/turns/clock_page.h"
+#include "env/kernelbench/turns/process_tree.h"
 #include "env/verdict/verdict.h"
 
 namespace temper::env {

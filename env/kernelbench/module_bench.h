@@ -11,8 +11,8 @@
 #include "env/kernelbench/candidate_process.h"
 #include "env/kernelbench/module_limits.h"
 #include "env/kernelbench/module_machine.h"
-#include "env/kernelbench/turns/module_turns.h"
 #include "env/kernelbench/reference_process.h"
+#include "env/kernelbench/turns/module_turns.h"
 #include "env/task/task.h"
 #include "env/verdict/comparable.h"
 

@@ -9,10 +9,10 @@
 #include <string>
 
 #include "env/box/sched_stat.h"
-#include "env/kernelbench/turns/clock_page.h"
 #include "env/kernelbench/module_memory.h"
 #include "env/kernelbench/module_process.h"
 #include "env/kernelbench/module_reply.h"
+#include "env/kernelbench/turns/clock_page.h"
 #include "env/task/task.h"
 
 namespace temper::env {

@@ -30,7 +30,7 @@ from torch.utils.cpp_extension import load_inline
 cuda_source = """
 __global__ void gated_relu_kernel(const float* x, const float* gate, float* y, long n) {
   const long i = blockIdx.x * long(blockDim.x) + threadIdx.x;
-  if (i < n) y[i] = fmaxf(x[i], 0.0f) * gate[i];
+  if (i < n) y[i] = (x[i] < 0.0f ? 0.0f : x[i]) * gate[i];
 }
 
 torch::Tensor gated_relu(torch::Tensor x, torch::Tensor gate) {
@@ -66,7 +66,7 @@ def gated_relu_kernel(x_ptr, gate_ptr, y_ptr, n, BLOCK: tl.constexpr):
     mask = offsets < n
     x = tl.load(x_ptr + offsets, mask=mask)
     gate = tl.load(gate_ptr + offsets, mask=mask)
-    tl.store(y_ptr + offsets, tl.maximum(x, 0.0) * gate, mask=mask)
+    tl.store(y_ptr + offsets, tl.where(x < 0.0, 0.0, x) * gate, mask=mask)
 
 
 class ModelNew(nn.Module):

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "env/kernelbench/module_process.h"
 #include "env/kernelbench/extensions/object_cache.h"
+#include "env/kernelbench/module_process.h"
 
 namespace temper::env {
 

@@ -17,7 +17,7 @@ import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-for folder in (os.path.join(HERE, "../../plan/triton"), HERE):
+for folder in (os.path.join(HERE, "../../plan/triton"), os.path.join(HERE, "../drawing"), HERE):
     if folder not in sys.path:
         sys.path.insert(0, folder)
 

@@ -1,4 +1,5 @@
 """A loaded problem: what its tensors are, where they lie in the exchange, and the judgement of a call."""
+import copy
 import random
 import secrets
 import time
@@ -7,6 +8,7 @@ import torch
 
 import comparable
 import compare
+import draws
 import power
 import room
 import strict
@@ -163,13 +165,31 @@ class Loaded:
         except Exception as error:
             raise failed("the reference's second run", error) from None
         for one, other in zip(expected, again):
-            noisy = compare.Expected(one.reference, one.sizes, None, one.scale, 0.0, NOISE * one.floor)
+            noisy = compare.Expected(one.reference, one.sizes, scale=one.scale, floor=NOISE * one.floor)
             if not compare.judge_strictly([noisy], [other.contiguous()]).right:
-                raise ProblemError("draws_in_forward", "two runs of the reference on the same inputs differ: it draws random numbers in "
-                                   "forward, or keeps a state")
+                raise self.unequal(inputs)
         for one in expected:
             if one.reference.dtype.is_floating_point and bool(one.reference.isnan().any()):
                 raise ProblemError("reference_fails", "the reference gives NaN")
+
+    def unequal(self, inputs):
+        """Why two runs of the reference differ: of two modules in the same state the answers still do if they are drawn."""
+        answers = []
+        for seed in (OTHER_SEED, OTHER_SEED + 1):
+            try:
+                model = copy.deepcopy(self.model)
+            except Exception:
+                model = self.problem.build(self.problem.module.Model, self.arguments)
+            draws.seed_all(seed)
+            with torch.no_grad(), comparable.default_precision():
+                given = [one.clone() if isinstance(one, torch.Tensor) else one for one in inputs]
+                answers.append(strict.flat_results(model(*given)))
+        drawn = any(not torch.equal(*pair) for pair in zip(*answers))
+        if drawn:
+            return ProblemError("draws_in_forward", "forward draws random numbers, as dropout does while training, and its result depends on them: "
+                                "no answer could be told right from wrong; switch that off in the problem, or leave it out")
+        return ProblemError("keeps_a_state", "the result of forward depends on the calls before it, so that answers could only be compared call by "
+                            "call; pass the state as an input and an output, or leave the problem out")
 
     def lay_out(self):
         """Of each exchange. On a GPU outputs lie in the memory of whoever computes them."""
@@ -191,13 +211,7 @@ class Loaded:
         """Names of the answers without work that pass, strictly and comparably."""
         try:
             self.strict.use_weights(power.KEY)
-            self.check_precision()
-            first, second = (self.strict.draw(trial, power.KEY) for trial in range(power.DRAWS))
-            cases = [(first.expected, first.inputs, second.expected), (second.expected, second.inputs, first.expected)]
-            weak = power.passing(cases, compare.judge_strictly)
-            for trial in range(power.MORE_DRAWS if weak else 0):
-                drawn = self.strict.made(power.DRAWS + trial, power.KEY, always_plain=True)
-                weak = sorted({*weak} & {*power.passing([(drawn.expected, drawn.inputs, first.expected)], compare.judge_strictly)})
+            weak = self.weak_strictly(self.check_precision())
             (inputs, expected), (_, other) = self.comparable(0), self.comparable(1 % len(self.seeds))
             easy = power.passing([(expected, inputs, other)], lambda one, two: compare.judge_comparably(one, two, self.tolerance))
         except ProblemError:
@@ -207,14 +221,29 @@ class Loaded:
         self.strict.forget()
         return {"weak": weak, "weak_comparable": easy, "without_float64": self.strict.why_not_double}
 
+    def weak_strictly(self, drawn):
+        """Those that pass a draw without departure, each kind of draw, and more draws without. Most fail the first, so that no other is compared."""
+        other, weak = self.strict.made(power.DRAWS + 1, power.KEY, always_plain=True).rough(), None
+        trials = (*range(power.DRAWS), *range(power.DRAWS + 2, power.DRAWS + power.MORE_DRAWS))
+        for trial in (power.DRAWS, *trials):
+            drawn = drawn or self.strict.made(trial, power.KEY, always_plain=trial > power.DRAWS)
+            passing = power.passing([(drawn.expected, drawn.inputs, other)], lambda _, got, drawn=drawn: drawn.compare(got, self.tolerance))
+            weak = passing if weak is None else [one for one in weak if one in passing]
+            drawn = None
+            if not weak:
+                break
+        return weak
+
     def check_precision(self):
-        """Errors: ProblemError where the reference is so far off in its precision that other answers could not be told from it."""
-        drawn = self.strict.made(0, power.KEY, always_plain=True)
+        """A draw without departure. Errors: ProblemError where the reference is so far off in its precision that other answers could not be told
+        from it."""
+        drawn = self.strict.made(power.DRAWS, power.KEY, always_plain=True)
         if compare.chaotic(drawn.expected):
             precision = next(name for name, dtype in PRECISIONS.items() if dtype == self.problem.dtype)
             share = compare.share_off(drawn.expected)
             raise ProblemError("chaotic", f"the reference in {precision} is off the same in float64 by {share:.0%} of the outputs' mean size, so "
                                "that wrong answers could not be told from right ones; choose another tasks.precision, or leave it out")
+        return drawn
 
     def set_weights(self, exchange, request):
         """Writes the strict weights into the exchange. Comparable ones agree by the order of draws."""
@@ -282,4 +311,4 @@ class Loaded:
         expected = self.ready.expected
         if self.call[0]["kind"] == "comparable":
             return compare.judge_comparably(expected, self.snapshots, self.tolerance).wire()
-        return compare.judge_strictly(expected, self.snapshots, self.ready.moved_by).wire()
+        return self.ready.compare(self.snapshots, self.tolerance).wire()

@@ -1,7 +1,7 @@
 """Whether a problem can tell a solution from none: answers that compute nothing must be found wrong."""
 import torch
 
-DRAWS = 2
+DRAWS = 10  # at most, which are of all kinds
 MORE_DRAWS = 8  # without departures, where something passes the first ones
 KEY = "power"  # its draws are no candidate's
 

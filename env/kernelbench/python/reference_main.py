@@ -18,7 +18,7 @@ import sys
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-for folder in (os.path.join(HERE, "../../plan/triton"), HERE):  # one folder where they are part of the program
+for folder in (os.path.join(HERE, "../../plan/triton"), os.path.join(HERE, "../drawing"), HERE):  # one folder where they are part of the program
     if folder not in sys.path and os.path.isdir(folder):
         sys.path.insert(0, folder)
 

@@ -1,6 +1,7 @@
 """What a problem takes of memory, told from shapes before anything is drawn, and how much of the device's memory the reference may keep from
 call to call."""
 import contextlib
+import dataclasses
 import gc
 import os
 import signal
@@ -55,7 +56,7 @@ class Room:
 def moved(inputs, expected, device):
     for one in expected:
         if one.reference.device.type != device:
-            expected = [type(each)(each.reference.to(device), each.sizes, None, each.scale, each.error, each.floor) for each in expected]
+            expected = [dataclasses.replace(each, reference=each.reference.to(device)) for each in expected]
             break
     return [one.to(device) if isinstance(one, torch.Tensor) else one for one in inputs], expected
 

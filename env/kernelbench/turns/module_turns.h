@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "env/kernelbench/turns/process_tree.h"
 #include "env/box/shared_memory.h"
+#include "env/kernelbench/turns/process_tree.h"
 
 namespace temper::env {
 

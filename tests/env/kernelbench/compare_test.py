@@ -10,6 +10,7 @@ import power
 import weights
 from problem import Problem
 
+FINITE = [form for form in draws.FORMS if form not in ("plain", "specials")]
 HEAD = "import torch\nimport torch.nn as nn\n"
 
 
@@ -94,6 +95,28 @@ class Strict(unittest.TestCase):
             got[at] = value
             self.assertFalse(compare.judge_strictly([expected(reference, truth)], [got]).right, (at, value))
 
+    def test_what_may_be_anything(self):
+        reference = torch.tensor([float("inf"), float("nan"), float("nan"), 1.0, 2.0])
+        one = expected(reference, reference.double())
+        one.free = torch.tensor([False, True, False, False, True])
+        for at, value, right in ((0, float("nan"), False), (1, 3.0, True), (2, 3.0, False), (3, 2.0, False), (4, float("nan"), True)):
+            got = reference.clone()
+            got[at] = value
+            self.assertEqual(compare.judge_strictly([one], [got]).right, right, at)
+
+    def test_within_kernelbenchs_tolerance(self):
+        """What is strictly right but not within it is right only where the reference itself is further off."""
+        truth = 100 * self.truth
+        off = 2.0**-16 * 50 * torch.ones_like(truth)
+        for error, right in ((0.0, False), (1e-3, True)):
+            reference = truth + error * torch.randn(100, 100, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+            expecteds, got = [expected(reference.float(), truth)], (truth + off).float()
+            self.assertTrue(compare.judge_strictly(expecteds, [got]).right)
+            judged = compare.judge_strictly(expecteds, [got], tolerance=1e-4)
+            self.assertEqual((judged.right, bool(judged.note)), (right, right), error)
+        judged = compare.judge_strictly([expected(truth.float(), truth)], [truth.float()], tolerance=1e-4)
+        self.assertEqual((judged.right, judged.note), (True, ""))
+
     def test_what_is_not_written(self):
         got = self.truth.float()
         got.view(torch.uint8).view(-1)[40:48] = 0xFF
@@ -152,8 +175,11 @@ class Strict(unittest.TestCase):
         got[8] += 0.1
         self.assertFalse(compare.judge_strictly(expecteds, [got], moved_by).right)
         calls.clear()
-        self.assertFalse(compare.judge_strictly(expecteds, [got + 1000], moved_by).right)
+        self.assertFalse(compare.judge_strictly(expecteds, [got + 50], moved_by).right)
         self.assertEqual(calls, [0])
+        calls.clear()
+        self.assertFalse(compare.judge_strictly(expecteds, [got + 1000], moved_by).right)
+        self.assertEqual(calls, [])
 
 
 class Draws(unittest.TestCase):
@@ -173,16 +199,61 @@ class Draws(unittest.TestCase):
         self.assertFalse(torch.equal(one[0][0], other[0][0]))
 
     def test_each_form_departs_and_stays_finite(self):
-        for inputs in ("torch.rand(64, 96)", "torch.randn(64, 96)"):
-            for form in draws.FORMS[1:]:
+        for inputs in ("torch.rand(64, 96)", "torch.randn(64, 96)", "torch.rand(3, 200)", "torch.rand(7)", "torch.randn(())"):
+            for form in FINITE:
                 before, after = self.drawn(form, self.problem(inputs))
                 self.assertTrue(bool(after.isfinite().all()), form)
-                if (form, inputs) != ("ends", "torch.randn(64, 96)"):
-                    self.assertFalse(torch.equal(before, after), form)
+                if after.numel() > 1:
+                    self.assertFalse(torch.equal(before, after), (form, inputs))
+
+    def test_how_far_they_go(self):
+        for inputs in ("torch.rand(64, 96)", "torch.randn(64, 96)"):
+            before, after = self.drawn("spikes", self.problem(inputs))
+            self.assertGreater((after.abs().max() / before.abs().max()).item(), 8000)
+            self.assertLess((after.abs() > 10 * before.abs().max()).sum().item(), 9)
+            for seed in range(10):
+                tensor = before.clone()
+                draws.depart(tensor, "magnitude", False, seed)
+                self.assertTrue(1000 < (tensor.abs().max() / before.abs().max()).item() < 15000)
+                tensor = before.clone()
+                draws.depart(tensor, "offset", False, seed, common=seed)
+                self.assertTrue(250 < (tensor.mean() / before.std()).abs().item() < 1030, seed)
+                half = before.clone()
+                draws.depart(half, "offset", False, seed, common=seed, reach=0.5)
+                self.assertLess((half.mean() / before.std()).abs().item(), 40)
+
+    def test_structure_has_exceptions(self):
+        """Rows of zeros, rows that are constant and rows in order, but for a few elements; NaN, infinity and denormals."""
+        for seed in range(5):
+            rows = torch.rand(64, 512)
+            draws.depart(rows, "structure", False, seed)
+            zero, first = (rows == 0).sum(-1), (rows == rows[:, :1]).sum(-1)
+            rises = ((rows.diff(dim=-1) >= 0).sum(-1), (rows.diff(dim=-1) <= 0).sum(-1))
+            for count in (zero, first, torch.maximum(*rises).where((zero < 100) & (first < 100), 0)):
+                self.assertGreaterEqual((count > 490).sum().item(), 15)
+            self.assertTrue(bool(((zero > 490) & (zero < 512)).any()))
+            one = torch.rand(8, 64)
+            draws.depart(one, "specials", False, seed)
+            self.assertEqual((one.isnan().sum().item(), one.isinf().sum().item()), (2, 4))
+            self.assertTrue(bool(((one.abs() > 0) & (one.abs() < 1e-38)).any() and (one.signbit() & (one == 0)).any()))
+
+    def test_what_inputs_have_in_common(self):
+        """An offset, and one is a copy of the other but for a few elements."""
+        problem = self.problem("torch.rand(16, 64), torch.rand(16, 64), torch.rand(16, 64)")
+        for key in map(str, range(4)):
+            for trial in range(len(draws.FORMS)):
+                inputs, form = draws.strict_inputs(problem, key, trial, True, False)
+                if form == "offset":
+                    self.assertLess(max(one.mean() for one in inputs) - min(one.mean() for one in inputs), 0.2 * inputs[0].mean().abs())
+                if form == "ends":
+                    equal = [(one == other).sum().item() for one, other in ((inputs[0], inputs[1]), (inputs[0], inputs[2]), (inputs[1], inputs[2]))]
+                    self.assertTrue(1024 - 8 <= max(equal) < 1024, equal)
+        forms = [[draws.form_of_input(form, number, False) for form in draws.FORMS] for number in range(3)]
+        self.assertTrue(all(sorted(one) == sorted(draws.FORMS) for one in forms))
 
     def test_losses_stay_within_their_range(self):
         problem = self.problem(forward="nn.functional.binary_cross_entropy(x, x)")
-        for form in draws.FORMS[1:]:
+        for form in FINITE:
             _, after = self.drawn(form, problem)
             self.assertTrue(0 <= after.min() and after.max() <= 1, form)
 
@@ -191,7 +262,7 @@ class Draws(unittest.TestCase):
             for turn in range(3):
                 trials = range(turn * len(draws.FORMS), (turn + 1) * len(draws.FORMS))
                 found = [draws.strict_inputs(self.problem("torch.rand(4, 4)"), key, trial, True, False)[1] for trial in trials]
-                self.assertEqual(sorted(found), sorted(draws.FORMS))
+                self.assertEqual(sorted(found), sorted([*FINITE, "whole", "plain"]))
             self.assertEqual(draws.choose_form(key, 0, False), "centred")
 
     def test_indices_stay_as_drawn(self):

@@ -20,13 +20,14 @@ except ImportError as missing:
 from headers import HERE, headers
 
 sys.path.insert(0, str(HERE.parents[2] / "env/kernelbench/python"))
-sys.path.insert(0, str(HERE.parents[2] / "env/plan/triton"))
+for folder in ("env/plan/triton", "env/kernelbench/drawing"):
+    sys.path.insert(0, str(HERE.parents[2] / folder))
 import drive  # noqa: E402
 from imports import check_module  # noqa: E402
 from processes import Candidate, Ended, Reference  # noqa: E402
 from refusal import Refusal  # noqa: E402
 
-TRIALS, DRAWS = 5, 6
+TRIALS, DRAWS = 5, 10
 STEP = 1 if "TEMPER_EVERY_CANDIDATE" in os.environ else 8
 drive.LIMIT_S = 30.0
 

@@ -11,7 +11,7 @@ except ImportError as missing:
     sys.exit(77)
 
 ROOT = Path(__file__).resolve().parents[3]
-for folder in ("env/plan/triton", "env/kernelbench/extensions", "env/kernelbench/python"):
+for folder in ("env/plan/triton", "env/kernelbench/extensions", "env/kernelbench/drawing", "env/kernelbench/python"):
     sys.path.insert(0, str(ROOT / folder))
 
 import drive  # noqa: E402

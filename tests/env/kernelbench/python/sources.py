@@ -9,5 +9,5 @@ except ImportError as missing:
     sys.exit(77)
 
 ROOT = Path(__file__).resolve().parents[4]
-for folder in ("env/plan/triton", "env/kernelbench/python"):
+for folder in ("env/plan/triton", "env/kernelbench/drawing", "env/kernelbench/python"):
     sys.path.insert(0, str(ROOT / folder))

@@ -14,7 +14,10 @@ CUDA = r"""
 
 __global__ void sum_kernel(const float* x, const float* y, float* out, float alpha, float beta, int64_t n) {
   const int64_t at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (at < n) out[at] = fmaxf(alpha * x[at] + beta * y[at], 0.0f);
+  if (at < n) {
+    const float total = alpha * x[at] + beta * y[at];
+    out[at] = total < 0.0f ? 0.0f : total;
+  }
 }
 
 torch::Tensor weighted(torch::Tensor x, torch::Tensor y, double alpha, double beta) {

@@ -13,7 +13,10 @@ CUDA = r"""
 
 __global__ void weighted_sum_kernel(const float* x, const float* y, float* out, float alpha, float beta, int64_t n) {
   const int64_t step = int64_t(gridDim.x) * blockDim.x;
-  for (int64_t at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; at < n; at += step) out[at] = fmaxf(alpha * x[at] + beta * y[at], 0.0f);
+  for (int64_t at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; at < n; at += step) {
+    const float total = alpha * x[at] + beta * y[at];
+    out[at] = total < 0.0f ? 0.0f : total;
+  }
 }
 
 torch::Tensor weighted_sum(torch::Tensor x, torch::Tensor y, double alpha, double beta) {

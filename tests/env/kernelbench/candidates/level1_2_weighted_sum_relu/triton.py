@@ -15,7 +15,7 @@ def weighted_sum_kernel(x, y, out, alpha, beta, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = at < n
     total = alpha * tl.load(x + at, mask=inside) + beta * tl.load(y + at, mask=inside)
-    tl.store(out + at, tl.maximum(total, 0.0), mask=inside)
+    tl.store(out + at, tl.maximum(total, 0.0, propagate_nan=tl.PropagateNan.ALL), mask=inside)
 
 
 class ModelNew(nn.Module):
