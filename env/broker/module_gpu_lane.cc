@@ -63,7 +63,7 @@ LaneAnswer ModuleGpuLane::judge(const LaneRequest& request) {
     if (machine_.device != "cpu") answer.verdict.gpu = machine_.name;
     return answer;
   } catch (const ProblemUnusable& e) {
-    return {infra(e.what())};
+    return {unusable_problem(e.what())};
   } catch (const std::exception& e) {
     bench_.reset();  // whatever failed, the next candidate starts with fresh processes
     return {infra(e.what())};

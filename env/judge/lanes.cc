@@ -329,6 +329,7 @@ class Lanes : public JudgeBackend {
   }
 
   void finish(JobRef job, const Verdict& verdict) {
+    if (verdict.unusable()) return end(job, verdict);  // as it will be the next time
     if (verdict.infra() && ++job->attempts < kMaxAttempts) {
       (job->prepared.empty() ? cores_ : gpus_).queue.push_back(job);
       return;
