@@ -67,7 +67,7 @@ class Reference:
         name = (request["source"], request["precision"], request["tolerance"], request.get("trials", 5))
         if name != self.name:
             self.op_unload(request, descriptors)
-            self.loaded = judged.Loaded(request, self.exchange.device, room.Room(self.exchange.device), self.drawers)
+            self.loaded = judged.Loaded(request, self.exchange.device, room.Room(self.exchange.device, self.exchange.bytes), self.drawers)
             try:
                 self.answer = self.loaded.reply()
                 self.generation += self.exchange.grow(self.loaded.bytes)
