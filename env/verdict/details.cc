@@ -167,8 +167,9 @@ void tell_problem(const ProblemNotes& notes, Verdict& verdict) {
         "inputs are drawn in other ways than get_inputs draws them, but keep what all its draws have: {}",
         fmt::join(notes.promises, "; "));
   if (line.empty()) return;
-  const std::string all = verdict.details.empty() ? line : verdict.details + "\n" + line;
-  verdict.details = cut_in_the_middle(scrubbed_lines(all), kMaxDetailsBytes);
+  // A policy is told the details in place of the message, where there are any.
+  const std::string& before = verdict.details.empty() ? verdict.message : verdict.details;
+  verdict.details = cut_in_the_middle(scrubbed_lines(before + "\n" + line), kMaxDetailsBytes);
 }
 
 std::string cut_in_the_middle(std::string_view text, size_t max_bytes) {

@@ -26,8 +26,10 @@ TEST(Details, TellWhatAProblemMeansForTheVerdict) {
   const ProblemNotes notes{.weak = {"zeros", "stale"},
                            .promises = {"input 0 is symmetric", "input 1 rises along axis 0"}};
   Verdict pass = failed(VerdictKind::kPass, "");
+  pass.message = "PASS speedup 2.00";
   tell_problem(notes, pass);
-  EXPECT_EQ(pass.details, "the problem tells little: zeros, stale would pass, too");
+  EXPECT_EQ(pass.details, "PASS speedup 2.00\nthe problem tells little: zeros, stale would pass, too")
+      << "details are told in place of the message";
   EXPECT_TRUE(pass.weak());
   Verdict wrong = failed(VerdictKind::kFailIncorrect, "tolerance");
   wrong.details = "FAIL_INCORRECT an output is wrong\nout: 3 of 4";
