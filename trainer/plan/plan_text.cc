@@ -25,10 +25,10 @@ std::string judge_text(const JudgePlan& judge, const MemoryPlan& memory) {
   if (judge.items.empty()) return "";
   const int64_t bytes = MemoryPlan{.name = "", .items = judge.items}.needed_bytes(),
                 policy = memory.needed_bytes() - bytes;
-  return fmt::format(", {} of it for the policy, {}, and {} for the judge{}", bytes_text(policy),
-                     policy > memory.available_bytes ? "which is too much by itself" : "which fits by itself",
-                     bytes_text(bytes),
-                     policy > memory.available_bytes ? "" : ", to which env.gpus gives GPUs of its own");
+  const bool too_large = policy > memory.available_bytes;
+  return fmt::format("; the policy takes {}, which {} by itself, and the judge {}{}", bytes_text(policy),
+                     too_large ? "is too much" : "fits", bytes_text(bytes),
+                     too_large ? "" : ", to which env.gpus gives GPUs of its own");
 }
 
 std::string step_text(const StepCost& step) {
@@ -66,10 +66,10 @@ std::string misfit(const Plan& plan) {
   for (const MemoryPlan& memory : plan.memories) {
     if (memory.fits()) continue;
     const bool of_host = &memory == &plan.memories.front();
-    return fmt::format("the run needs {} of {} and {} are available{}: {}", bytes_text(memory.needed_bytes()),
+    return fmt::format("the run needs {} of {} and {} are available: {}{}", bytes_text(memory.needed_bytes()),
                        memory.name, bytes_text(memory.available_bytes),
-                       of_host ? "" : judge_text(plan.judge, memory),
-                       !of_host && !plan.advice.empty() ? plan.advice : host_advice(memory));
+                       !of_host && !plan.advice.empty() ? plan.advice : host_advice(memory),
+                       of_host ? "" : judge_text(plan.judge, memory));
   }
   return "";
 }

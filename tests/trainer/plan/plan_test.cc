@@ -375,13 +375,13 @@ TEST_F(JudgeMemory, LeavesOutWhatDoesNotFitBesideThePolicy) {
   // Where none fits it is the judge's fault, and where the policy does not fit the policy's.
   const JudgePlan none = plan({task_in("kernelbench"), small}, site_with(kContexts - 1));
   EXPECT_EQ(none.left_out.size(), 1u);
-  EXPECT_THAT(misfit(make_plan(config(), shape_, site_with(kContexts - 1), none)),
-              testing::AllOf(HasSubstr("for the policy, which fits by itself, and 2.9 GiB for the judge"),
-                             HasSubstr("env.gpus")));
+  EXPECT_THAT(
+      misfit(make_plan(config(), shape_, site_with(kContexts - 1), none)),
+      testing::AllOf(HasSubstr(", which fits by itself, and the judge 2.9 GiB"), HasSubstr("env.gpus")));
   const JudgePlan all = plan({task_in("kernelbench"), small}, site_with(-1));
   EXPECT_TRUE(all.left_out.empty());
   EXPECT_THAT(misfit(make_plan(config(), shape_, site_with(-1), all)),
-              HasSubstr("for the policy, which is too much by itself"));
+              HasSubstr("which is too much by itself, and the judge "));
 }
 
 TEST_F(PaperPlan, OfModulesCountsTheirJudging) {
