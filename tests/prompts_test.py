@@ -123,9 +123,14 @@ class Prompts(unittest.TestCase):
         self.assertEqual(sorted(fields), sorted(re.findall(r"^\| `\{(\w+)\}`", page, re.MULTILINE)))
 
     def test_the_language_of_problems_in_pytorch_is_named(self):
-        self.check(temper("tasks", self.problem[1], "tasks.language=triton"), 2, "take tasks.language=kernelbench")
-        self.check(temper("train", ROOT / "configs/quickstart.yaml", "--dry-run", self.problem[1], "tasks.language=triton"), 2,
+        self.check(temper("tasks", self.problem[1], "tasks.language=cpp"), 2, "take tasks.language=kernelbench")
+        self.check(temper("train", ROOT / "configs/quickstart.yaml", "--dry-run", self.problem[1], "tasks.language=cpp"), 2,
                    "there are tasks in: kernelbench", "take tasks.language=kernelbench")
+
+    def test_a_language_of_kernels_is_what_problems_in_pytorch_ask_for(self):
+        words = ["--prompt", *self.problem, "rollout.prompt.rule=zero_shot"]
+        for language, said in (("triton", "in Triton"), ("cuda", "in CUDA C++"), ("kernelbench", "in CUDA C++")):
+            self.assertIn(f"kernels of your own {said}", temper("tasks", *words, f"tasks.language={language}").stdout)
 
     def test_a_models_own_text_and_tokens(self):
         words = ("softmax_scaled", "--prompt", f"model.path={model()}")

@@ -1,9 +1,11 @@
 #include "trainer/train.h"
 
+#include "base/error.h"
 #include "trainer/cold_start/starting_model.h"
 #include "trainer/run/lost_bytes.h"
 #include "trainer/run/recorder.h"
 #include "trainer/run/task_order.h"
+#include "trainer/run/terminal.h"
 
 namespace temper::trainer {
 namespace {
@@ -13,7 +15,22 @@ std::vector<rollout::RolloutRequest> requests_of_step(const RunConfig& config, c
   std::vector<rollout::RolloutRequest> requests;
   for (const env::Task* task : order.of_step(step, config.rollout.tasks_per_step))
     requests.push_back({task, config.rollout.samples_per_task});
-  return requests;
+  if (!requests.empty()) return requests;
+  throw ConfigError(
+      "tasks.path: {}: no problem is left to learn from: {} were left out, for the reasons above; "
+      "tasks.weak=keep pays for weak ones",
+      config.tasks.path, order.left_out().size());
+}
+
+// What a task earns that is left out teaches nothing.
+TurnValues rewards_of(const RunConfig& config, const rollout::Batch& batch, const TaskOrder& order) {
+  TurnValues rewards = compute_rewards(config.reward, batch);
+  for (size_t i = 0; i < rewards.size(); ++i) {
+    if (!order.left_out().contains(batch.groups[i].task)) continue;
+    for (SampleValues& sample : rewards[i])
+      for (TurnValue& turn : sample) turn.kept = false;
+  }
+  return rewards;
 }
 
 LossOptions loss_of(const RunConfig& config) {
@@ -33,7 +50,7 @@ RejectionStats reject(const RunConfig& config, const rollout::Batch& batch, Lear
 
 }  // namespace
 
-void train(const RunConfig& config, env::Judge& judge, Run& run) {
+void train(const RunConfig& config, env::Judge& judge, Run& run, const std::vector<std::string>& too_large) {
   Model model = starting_model(config, judge, run);
   rollout::Rollout rollout(model.policy, model.tokenizer, judge, config.rollout, uint64_t(config.run.seed));
   Learner learner(model.policy, config.learner, loss_of(config), config.optimizer, config.rollout.sampling(),
@@ -42,6 +59,7 @@ void train(const RunConfig& config, env::Judge& judge, Run& run) {
   StepRecorder record(config, model, learner, order, judge, run);
   const LostBytes lost(model.tokenizer);
   const int64_t done = record.begin();
+  order.leave_out_large(too_large);
   record.evaluation_before();
 
   for (int64_t step = done + 1; run.goes_on(step); ++step) {
@@ -49,10 +67,10 @@ void train(const RunConfig& config, env::Judge& judge, Run& run) {
         rollout.run(step, requests_of_step(config, order, step), record.rollout_bar());
     lost.say("the prompts and messages of rollouts so far");
     if (rollout.stats().given_up) break;  // nothing is learned from half a step
-    order.observe(batch);
+    for (const std::string& line : order.observe(batch)) say("  {}", line);
     record.check_replicas();
 
-    const TurnValues rewards = compute_rewards(config.reward, batch);
+    const TurnValues rewards = rewards_of(config, batch, order);
     TurnValues returns = imitates(config.advantage) ? rewards : compute_returns(config.returns, rewards);
     const RejectionStats rejected = reject(config, batch, learner, returns);
     const TurnValues advantages = compute_advantages(config.advantage, returns, count_tokens(batch));

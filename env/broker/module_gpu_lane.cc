@@ -12,6 +12,7 @@ namespace temper::env {
 namespace {
 
 constexpr int64_t kSparesBesideLanes = 2;
+constexpr double kMemoryShare = 0.92;  // of a GPU that nobody else uses
 
 bool is_module(const Task& task) { return task.module.has_value(); }
 
@@ -69,7 +70,7 @@ LaneAnswer ModuleGpuLane::judge(const LaneRequest& request) {
     if (machine_.device != "cpu") answer.verdict.gpu = machine_.name;
     return answer;
   } catch (const ProblemUnusable& e) {
-    return {infra(e.what())};
+    return {unusable_problem(e.what())};
   } catch (const std::exception& e) {
     bench_.reset();  // whatever failed, the next candidate starts with fresh processes
     return {infra(e.what())};
@@ -77,8 +78,9 @@ LaneAnswer ModuleGpuLane::judge(const LaneRequest& request) {
 }
 
 void ModuleGpuLane::start_bench() {
-  bench_.emplace(box_, setup_.gpu_lanes > 1 ? kSparesBesideLanes : kModuleSpares, &*turns_,
-                 machine_.memory_bytes);
+  bench_.emplace(
+      box_, setup_.gpu_lanes > 1 ? kSparesBesideLanes : kModuleSpares, &*turns_,
+      setup_.gpu_bytes > 0 ? setup_.gpu_bytes : int64_t(double(machine_.memory_bytes) * kMemoryShare));
 }
 
 void ModuleGpuLane::idle() {

@@ -10,7 +10,9 @@
 #include "env/judge/judge_backend.h"
 #include "env/languages/language.h"
 #include "env/verdict/compiled_baselines.h"
+#include "env/verdict/known_notes.h"
 #include "env/verdict/message.h"
+#include "env/verdict/problem_sizes.h"
 #include "env/verdict/source_gate.h"
 #include "env/verdict/verdict_cache.h"
 #include "env/verdict/verdict_journal.h"
@@ -104,7 +106,7 @@ void JudgeOptions::visit(OptionVisitor& v) {
   v.option("module_lanes", module_lanes,
            {.help = "modules of PyTorch that are judged at a time on one GPU; calls are timed one candidate "
                     "after another. Each holds "
-                    "its problem in memory. If 0, one for two cores, but at most 6, and in training as many "
+                    "its problem in memory. If 0, one for two cores, but at most 8, and in training as many "
                     "as fit beside the policy",
             .min = 0,
             .max = 32,
@@ -150,6 +152,7 @@ struct Judge::Impl {
       : options(std::move(options_in)),
         tasks(std::move(tasks_in)),
         cache(options.cache),
+        notes(problem_sizes_file(options.cache)),
         baselines(options.compiled_baselines),
         workers(std::move(workers_in)) {
     if (options.max_pairs < options.min_pairs)
@@ -234,6 +237,7 @@ struct Judge::Impl {
       workers->submit({id, job->second.task, job->second.source});
       return;
     }
+    if (fresh.problem) notes.add(tasks[job->second.task], *fresh.problem);
     const Verdict verdict = settled(job->second, fresh);
     const auto& digests = job->second.digests;
     if (!verdict.infra()) keep(digests.at(machine), digests[0], verdict);
@@ -286,6 +290,7 @@ struct Judge::Impl {
   std::vector<std::string> task_digest;
   std::unordered_map<std::string, uint32_t> task_index;
   VerdictCache cache;
+  KnownNotes notes;
   CompiledBaselines baselines;
   std::optional<VerdictJournal> journal;
   std::vector<std::string> anew;  // tasks

@@ -48,6 +48,7 @@ struct JudgeOptions {
   // the GPU that is used if `gpus` is empty.
   int64_t first_lane = 0;
   int64_t first_gpu = 0;
+  int64_t module_bytes = 0;  // of a GPU's memory, for all lanes of modules together; 0: nearly all
   std::vector<std::string> servers =
       {};                   // addresses of judge servers (judge_server.h), which then do all judging
   std::string broker = "";  // program of a lane; empty: temper-broker beside this program
@@ -56,7 +57,7 @@ struct JudgeOptions {
   void visit(OptionVisitor& v);
 };
 
-inline constexpr int64_t kMostModuleLanes = 6;
+inline constexpr int64_t kMostModuleLanes = 8;
 // Lanes of modules on each of so many GPUs, by env.module_lanes.
 int64_t module_lanes(const JudgeOptions& options, int64_t gpus);
 

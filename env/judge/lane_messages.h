@@ -17,6 +17,7 @@ struct LaneSetup {  // judge → broker, once
   int core = 0;
   int gpu = -1;           // not negative: the lane is this GPU's
   int64_t gpu_lanes = 1;  // which it has
+  int64_t gpu_bytes = 0;  // JudgeOptions::module_bytes
   double compile_timeout_s = 0, run_timeout_s = 0, module_timeout_s = 0, module_warm_up_s = 0;
   int64_t memory_mb = 0, min_pairs = 0, max_pairs = 0;
   bool naive = false;                    // ask the naive judge, too

@@ -224,6 +224,7 @@ class Lanes : public JudgeBackend {
     const auto gpus = options_.gpus.empty() ? std::vector<int64_t>{options_.first_gpu} : options_.gpus;
     const int64_t of_each = modules_ ? module_lanes(options_, std::ssize(gpus)) : 1;
     setup.gpu_lanes = of_each;
+    setup.gpu_bytes = options_.module_bytes;
     for (int64_t i = 0; i < of_each; ++i)
       for (const int64_t gpu : gpus) {
         setup.gpu = int(gpu);
@@ -353,6 +354,7 @@ class Lanes : public JudgeBackend {
   }
 
   void finish(JobRef job, const Verdict& verdict) {
+    if (verdict.unusable()) return end(job, verdict);  // as it will be the next time
     if (verdict.infra() && ++job->attempts < kMaxAttempts) {
       (job->prepared.empty() ? cores_ : gpus_).queue.push_back(job);
       return;
@@ -394,8 +396,8 @@ class Lanes : public JudgeBackend {
 
 int64_t module_lanes(const JudgeOptions& options, int64_t gpus) {
   if (options.module_lanes > 0) return options.module_lanes;
-  return std::clamp<int64_t>(int64_t(allowed_core_count()) / (2 * std::max<int64_t>(gpus, 1)), 1,
-                             kMostModuleLanes);
+  const int64_t cores = options.lanes > 0 ? options.lanes : int64_t(allowed_core_count());
+  return std::clamp<int64_t>(cores / (2 * std::max<int64_t>(gpus, 1)), 1, kMostModuleLanes);
 }
 
 std::unique_ptr<JudgeBackend> make_lanes(const JudgeOptions& options, const std::vector<Task>& tasks) {

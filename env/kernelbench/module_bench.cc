@@ -20,7 +20,6 @@ constexpr ModuleLimits kBaselineLimits =
 constexpr int kWarmCalls = 3, kAloneCalls = 5;
 // Of a launch that waits for nothing. A GPU that another process keeps busy is shared by turns of a millisecond and more.
 constexpr double kIdle_us = 400;
-constexpr double kMemoryShare = 0.92;  // of the GPU's memory, for all lanes
 
 // The reference's own module, run by the same program as candidates: what that costs is then the same for both.
 constexpr const char* kBaselineSource = "class ModelNew(Model):\n    pass\n";
@@ -66,10 +65,9 @@ void ModuleBench::close() {
 // Lanes share the GPU's memory. What a problem takes is told by its shapes; of one that does not tell them an eighth is thought enough.
 void ModuleBench::claim_memory(const Task& task) {
   if (turns_ == nullptr || gpu_bytes_ == 0) return;
-  const int64_t capacity = int64_t(double(gpu_bytes_) * kMemoryShare);
   const auto sizes = reference_.sizes(task);
-  turns_->claim(sizes ? module_memory(*sizes, *task.module, gpu_bytes_ / lanes_).sum() : capacity / 8,
-                capacity);
+  turns_->claim(sizes ? module_memory(*sizes, *task.module, gpu_bytes_ / lanes_).sum() : gpu_bytes_ / 8,
+                gpu_bytes_);
 }
 
 std::unique_ptr<ModuleTurns::Alone> ModuleBench::alone() const {

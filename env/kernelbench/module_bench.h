@@ -26,8 +26,8 @@ class ProblemUnusable : public WorldError {
 
 class ModuleBench {
  public:
-  // Starts processes and returns at once. `turns`: with the lanes beside this one, if there may be any; they outlive it. Errors:
-  // WorldError.
+  // Starts processes and returns at once. `turns`: with the lanes beside this one, if there may be any, which share `gpu_bytes` of the GPU's
+  // memory; they outlive it. Errors: WorldError.
   ModuleBench(const ModuleBoxOptions& options, int64_t spares = 2, ModuleTurns* turns = nullptr,
               int64_t gpu_bytes = 0);
   ~ModuleBench();

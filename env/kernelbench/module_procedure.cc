@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "env/verdict/details.h"
 #include "env/verdict/message.h"
 
 namespace temper::env {
@@ -90,9 +91,7 @@ Verdict ModuleProcedure::judge(const ModuleCandidate& candidate) {
   verdict_.run_ms = (now_s() - start) * 1e3;
   verdict_.total_ms = verdict_.compile_ms + verdict_.run_ms;
   conclude(verdict_, found);
-  if (!found && !bench_.facts().weak.empty())
-    verdict_.details =
-        fmt::format("the problem tells little: {} would pass, too\n", fmt::join(bench_.facts().weak, ", "));
+  tell_problem(bench_.facts().notes, verdict_);
   return verdict_;
 }
 

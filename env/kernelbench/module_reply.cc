@@ -97,14 +97,14 @@ std::vector<double> doubles_at(const Json& json, const char* key, size_t most) {
   return numbers;
 }
 
-std::vector<std::string> words_at(const Json& json, const char* key) {
+std::vector<std::string> words_at(const Json& json, const char* key, size_t most_bytes = 64) {
   constexpr size_t kMost = 64;
   std::vector<std::string> words;
   const auto found = json.find(key);
   if (found == json.end()) return words;
   if (!found->is_array() || found->size() > kMost) throw ConfigError("{} is {}", key, shown(*found));
   for (const Json& one : *found)
-    words.push_back(scrub(one.is_string() ? one.get<std::string>() : one.dump(), 64));
+    words.push_back(scrub(one.is_string() ? one.get<std::string>() : one.dump(), most_bytes));
   return words;
 }
 
@@ -229,7 +229,9 @@ ModuleProblemFacts facts_in(const Json& json) {
   facts.outputs = tensors_in(json, "outputs");
   facts.exchange_bytes = count_at(json, "exchange_bytes");
   facts.generation = count_at(json, "generation");
-  facts.weak = words_at(json, "weak");
+  facts.notes = {.weak = words_at(json, "weak"),
+                 .weak_comparable = words_at(json, "weak_comparable"),
+                 .promises = words_at(json, "promises", kMostNoteBytes)};
   return facts;
 }
 

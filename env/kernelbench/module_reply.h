@@ -55,7 +55,7 @@ struct ModuleProblemFacts {
   std::vector<ModuleTensor> inputs;            // tensors alone
   std::vector<ModuleTensor> outputs;           // with strides
   int64_t exchange_bytes = 0, generation = 0;  // the memory through which calls pass, and which one it is
-  std::vector<std::string> weak;               // trivial answers that pass
+  ProblemNotes notes;
 };
 ModuleProblemFacts facts_in(const nlohmann::json& json);
 

@@ -1,6 +1,7 @@
 #include "env/verdict/details.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -154,6 +155,21 @@ std::string verdict_details(const Verdict& verdict, std::string_view lines) {
   const Verdict plain{.kind = verdict.kind, .reason = verdict.reason, .message = ""};
   return cut_in_the_middle(scrubbed_lines(verdict_message(plain) + "\n" + std::string(lines)),
                            kMaxDetailsBytes);
+}
+
+void tell_problem(const ProblemNotes& notes, Verdict& verdict) {
+  verdict.problem = notes;
+  std::string line;
+  if (verdict.pass() && !notes.weak.empty())
+    line = fmt::format("the problem tells little: {} would pass, too", weak_text(notes.weak));
+  if (verdict.kind == VerdictKind::kFailIncorrect && !notes.promises.empty())
+    line = fmt::format(
+        "inputs are drawn in other ways than get_inputs draws them, but keep what all its draws have: {}",
+        fmt::join(notes.promises, "; "));
+  if (line.empty()) return;
+  // A policy is told the details in place of the message, where there are any.
+  const std::string& before = verdict.details.empty() ? verdict.message : verdict.details;
+  verdict.details = cut_in_the_middle(scrubbed_lines(before + "\n" + line), kMaxDetailsBytes);
 }
 
 std::string cut_in_the_middle(std::string_view text, size_t max_bytes) {

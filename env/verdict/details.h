@@ -31,6 +31,10 @@ std::string compile_time_details(std::chrono::milliseconds limit);
 // Kind and reason in words, then `lines`, at most kMaxDetailsBytes; "" without lines.
 std::string verdict_details(const Verdict& verdict, std::string_view lines);
 
+// Gives the verdict the notes on its problem, and its details what they mean for it: that a pass says little, or what a
+// wrong answer may rely on.
+void tell_problem(const ProblemNotes& notes, Verdict& verdict);
+
 // Shortens the text to `max_bytes`: whole lines from its beginning and its end, and between them a line with the
 // number of bytes left out. A first line that does not fit is cut. The result is longer than `max_bytes` only if
 // the line about what is left out is.

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr uint64_t kMostBytes = 64 << 20;  // some 300,000 problems
-constexpr JsonLimits kLineLimits{.bytes = 1000, .depth = 3, .values = 16};
+constexpr JsonLimits kLineLimits{.bytes = 64 << 10, .depth = 4, .values = 200};
 
 ProblemSizes::Sizes sizes_of(const Json& json) {
   if (json.at("bytes").is_null()) return std::nullopt;
@@ -31,21 +31,23 @@ ProblemSizes::Sizes sizes_of(const Json& json) {
 
 }  // namespace
 
+void for_each_problem_line(const fs::path& path, const std::function<void(const Json&)>& use) {
+  if (!fs::exists(path)) return;
+  const std::string text = read_input_file(path, kMostBytes);
+  for (size_t at = 0, end; at < text.size(); at = end + 1) {
+    end = std::min(text.find('\n', at), text.size());
+    try {
+      use(parse_json_object(std::string_view(text).substr(at, end - at), "a line", kLineLimits));
+    } catch (const std::exception&) {  // half a line of a process that was killed, or another kind of line
+    }
+  }
+}
+
 ProblemSizes::ProblemSizes(fs::path path) {
   if (path.empty()) return;
   try {
-    if (fs::exists(path)) {
-      const std::string text = read_input_file(path, kMostBytes);
-      for (size_t at = 0, end; at < text.size(); at = end + 1) {
-        end = std::min(text.find('\n', at), text.size());
-        try {
-          const Json json =
-              parse_json_object(std::string_view(text).substr(at, end - at), "a line", kLineLimits);
-          known_[json.at("problem").get<std::string>()] = sizes_of(json);
-        } catch (const std::exception&) {  // half a line of a process that was killed, or a newer program's
-        }
-      }
-    }
+    for_each_problem_line(
+        path, [&](const Json& line) { known_[line.at("problem").get<std::string>()] = sizes_of(line); });
     std::error_code ignored;
     fs::create_directories(path.parent_path(), ignored);
     file_ = AppendFile(path);

@@ -5,7 +5,9 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -30,6 +32,11 @@ class ProblemSizes {
   std::map<std::string, Sizes> known_;
   AppendFile file_;
 };
+
+// Calls `use` with each line of such a file that is an object. A line that cannot be read, or that `use` throws at, counts as not
+// there, and so does a file that is not. Errors: ConfigError, WorldError if it cannot be read.
+void for_each_problem_line(const std::filesystem::path& path,
+                           const std::function<void(const nlohmann::json&)>& use);
 
 // Where they are kept: beside the verdict cache, or without one in the user's folder for caches; empty if there is none.
 std::filesystem::path problem_sizes_file(const std::string& verdict_cache);

@@ -178,6 +178,7 @@ void to_json(nlohmann::json& json, const Verdict& given) {
                      {"speedup", verdict.naive->speedup},
                      {"binding", verdict.naive->binding}};
   if (verdict.comparable) json["comparable"] = *verdict.comparable;
+  if (verdict.problem) json["problem"] = *verdict.problem;
 }
 
 namespace {
@@ -231,6 +232,8 @@ Verdict verdict_of_fields(const nlohmann::json& json) {
     verdict.naive = {naive->at("pass"), naive->at("speedup"), naive->at("binding")};
   if (const auto comparable = json.find("comparable"); comparable != json.end())
     verdict.comparable = comparable->get<ComparableResult>();
+  if (const auto problem = json.find("problem"); problem != json.end())
+    verdict.problem = problem->get<ProblemNotes>();
   return verdict;
 }
 
@@ -278,10 +281,17 @@ Verdict verdict_of(VerdictKind kind, const std::string& reason) { return verdict
 
 Verdict infra(const std::string& reason) { return verdict_of(VerdictKind::kInfra, scrub(reason)); }
 
+Verdict unusable_problem(const std::string& why) {
+  Verdict verdict = infra(why);
+  verdict.problem = ProblemNotes{.unusable = scrub(why, kMostNoteBytes)};
+  return verdict;
+}
+
 Verdict told(const Verdict& verdict) {
   if (!verdict.naive || !verdict.naive->binding || verdict.infra()) return verdict;
   if (!verdict.naive->pass && !verdict.pass()) return verdict;
   Verdict heard;
+  heard.problem = verdict.problem;
   heard.kind = verdict.naive->pass ? VerdictKind::kPass : VerdictKind::kFailIncorrect;
   heard.speedup = heard.speedup_low = heard.speedup_high = verdict.naive->speedup;
   heard.message = verdict_message(heard, verdict.naive->pass ? "" : "allclose is false");

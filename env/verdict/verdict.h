@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "env/verdict/comparable.h"
+#include "env/verdict/problem_notes.h"
 
 namespace temper::env {
 
@@ -103,9 +104,15 @@ struct Verdict {
   bool cached = false;
   std::optional<NaiveVerdict> naive = {};           // where env.judge asks for it and the candidate compiled
   std::optional<ComparableResult> comparable = {};  // Form::kModule only
+  // Of the problem, not of the candidate; likewise, and only where the judge came to open the problem.
+  std::optional<ProblemNotes> problem = {};
 
   bool pass() const { return kind == VerdictKind::kPass; }
   bool infra() const { return kind == VerdictKind::kInfra; }
+  // Whether an answer that computes nothing would pass as well, so that a PASS says little.
+  bool weak() const { return problem && !problem->weak.empty(); }
+  // Whether no answer to this problem can be judged here, however often it is tried.
+  bool unusable() const { return problem && !problem->unusable.empty(); }
   // Whether a naive judge would accept the candidate, and with what speedup. A hack is a candidate that only a
   // naive judge would accept.
   bool raw_pass() const { return naive ? naive->pass : pass() || caught(); }
@@ -130,6 +137,8 @@ using Found = std::optional<Finding>;  // empty while nothing speaks against the
 Verdict verdict_of(const Finding& finding);
 Verdict verdict_of(VerdictKind kind, const std::string& reason);
 Verdict infra(const std::string& reason);
+// An INFRA of a problem that cannot be judged.
+Verdict unusable_problem(const std::string& why);
 // Kind, reason, message and details of a verdict whose times are already there; a PASS if nothing was found.
 void conclude(Verdict& verdict, const Found& found);
 

@@ -117,7 +117,9 @@ constexpr const char* kInterface =
     "the same "
     "shapes and types. Its parameters and buffers have the names and shapes of those of `Model`, because "
     "they are "
-    "loaded by name.";
+    "loaded by name. Inputs come from `get_inputs` and also in other magnitudes and signs. What all draws of "
+    "`get_inputs` have, such as zeros in fixed places, symmetry, an order or whole numbers, the others have, "
+    "too.";
 
 std::string instruction(const ModuleWords& words) {
   const bool thinks = words.rule == "drkernel" || words.rule == "kevin";

@@ -67,11 +67,11 @@ void PromptOptions::visit(OptionVisitor& v) {
            "time, "
            "in several turns; kevin: in several turns, with the example in the first row alone",
        .choices = {"plain", "zero_shot", "one_shot", "drkernel", "kevin"}});
-  v.option(
-      "kernels", kernels,
-      {.help =
-           "what these rules ask kernels to be written in; auto is triton for drkernel, cuda for the others",
-       .choices = {"auto", "cuda", "triton"}});
+  v.option("kernels", kernels,
+           {.help = "what these rules ask kernels to be written in; auto is tasks.language where that is "
+                    "cuda or triton, else "
+                    "triton for drkernel and cuda for the others",
+            .choices = {"auto", "cuda", "triton"}});
   v.option("style", style,
            {.help = "how much is said around tasks and verdicts. short: shapes, code and declaration alone; "
                     "sentences: what to do, in whole English sentences; auto: short for new policies and "

@@ -19,7 +19,8 @@ struct PromptOptions {
   // plain: the task alone. The others are for problems in PyTorch, and ask other tasks as plain does.
   std::string rule = "plain";
   std::string kernels =
-      "auto";  // what kernels are to be written in: cuda, triton; auto: triton for drkernel, else cuda
+      "auto";  // what kernels are to be written in: cuda, triton; auto: `asked_in`, else triton for drkernel, else cuda
+  std::string asked_in = "";  // no option: tasks.language, where that is one of the two
   // short: shapes, code, declaration, and later the verdict alone. sentences: whole English sentences around them. auto
   // must be decided (trainer/config/prompt_style.h), and is short until then.
   std::string style = "auto";
@@ -35,7 +36,10 @@ struct PromptOptions {
                   Problems& problems);
 
   bool in_sentences() const { return style == "sentences"; }
-  bool in_triton() const { return kernels == "triton" || (kernels == "auto" && rule == "drkernel"); }
+  bool in_triton() const {
+    if (kernels != "auto") return kernels == "triton";
+    return asked_in.empty() ? rule == "drkernel" : asked_in == "triton";
+  }
 };
 
 // The text of a user's own words, by option without its section: system, first, later.

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "env/judge/judge_backend.h"
 #include "policy/hugging_face/hugging_face.h"
 #include "policy/parameters/parameter_store.h"
 #include "trainer/evaluate/evaluate.h"
@@ -201,6 +202,80 @@ TEST_F(Train, TheBestAnswersAreRightOnesWhateverTheyEarn) {
     found += std::any_of(trial, trial + 4, has_right);
   EXPECT_GT(found, 0);
   EXPECT_EQ(curves.at(0).points.back().best.correct, double(found) / 16);
+}
+
+// All is right; problem 0 would let zeros pass.
+class OneIsWeak : public env::JudgeBackend {
+ public:
+  std::string sandbox_level() const override { return "none"; }
+  std::string machine(const std::string&) const override { return "none"; }
+  std::vector<std::string> notes() const override { return {}; }
+  int64_t width() const override { return 1; }
+  int64_t restarts() const override { return 0; }
+  void submit(env::WorkOrder order) override {
+    env::Verdict verdict = env::verdict_of(env::VerdictKind::kPass, "");
+    verdict.candidate_us = 1;
+    verdict.baseline_us = verdict.speedup = verdict.speedup_low = verdict.speedup_high =
+        order.task == 0 ? 9 : 2;
+    if (order.task == 0) verdict.problem = env::ProblemNotes{.weak = {"zeros"}};
+    done_.push_back({order.id, verdict});
+  }
+  std::vector<env::WorkDone> wait(double) override { return std::exchange(done_, {}); }
+
+ private:
+  std::vector<env::WorkDone> done_;
+};
+
+TEST_F(Train, AWeakProblemEarnsNothingAndIsNotAskedAgain) {
+  std::string two = kTask;
+  two.replace(two.find("name: add"), 9, "name: other");
+  const std::vector<env::Task> both = {judge_->tasks()[0], env::parse_tasks(two, "train_test.cc")[0]};
+  const fs::path place = root_ / "both";  // a run resumes where they are the same
+  fs::create_directories(place);
+  write_file_atomic(place / "a.yaml", kTask);
+  write_file_atomic(place / "b.yaml", two);
+  const auto train_for = [&](const std::string& steps, const std::vector<std::string>& more,
+                             const std::vector<env::Task>& tasks) {
+    std::vector<std::string> words = {"run.steps=" + steps,
+                                      "rollout.samples_per_task=4",
+                                      "rollout.tasks_per_step=2",
+                                      "eval.samples=1",
+                                      "eval.before=false",
+                                      "env.again=0",
+                                      "tasks.path=" + place.string(),
+                                      "rollout.temperature=0.3"};
+    words.insert(words.end(), more.begin(), more.end());
+    const RunConfig c = config(words);
+    env::Judge judge({}, tasks, std::make_unique<OneIsWeak>());
+    temper::trainer::Run run(c);
+    train(c, judge, run);
+  };
+  const auto said = [&] { return read_file(root_ / "run" / "log" / "rank_0.txt"); };
+  const auto steps = [&] {
+    auto lines = metrics();
+    std::erase_if(lines, [](const nlohmann::json& line) { return !line.contains("env/tasks_left_out"); });
+    return lines;
+  };
+  train_for("2", {}, both);
+  ASSERT_EQ(steps().size(), 2u);
+  for (const nlohmann::json& step : steps()) {
+    EXPECT_EQ(step.at("env/tasks_left_out"), 1);
+    EXPECT_DOUBLE_EQ(step.at("critic/rewards/max"), 2.3) << "0.3 + speedup, of the other problem alone";
+  }
+  EXPECT_THAT(said(), HasSubstr("add is left out, and its answers so far earn nothing"));
+  train_for("3", {"run.overwrite=false"}, both);  // what was left out before is not asked again
+  ASSERT_EQ(steps().size(), 3u);
+  EXPECT_EQ(steps()[2].at("env/tasks_left_out"), 1);
+  EXPECT_DOUBLE_EQ(steps()[2].at("critic/rewards/max"), 2.3);
+  train_for("1", {"tasks.weak=keep"}, both);
+  EXPECT_EQ(steps().at(0).at("env/tasks_left_out"), 0);
+  EXPECT_DOUBLE_EQ(steps()[0].at("critic/rewards/max"), 9.3);
+  try {
+    train_for("2", {"rollout.tasks_per_step=1"}, {both[0]});
+    FAIL() << "no error";
+  } catch (const ConfigError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("no problem is left to learn from: 1 were left out"));
+  }
 }
 
 TEST_F(Train, TheScheduleEndsWithTheRunsLastUpdate) {

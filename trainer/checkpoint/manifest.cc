@@ -79,6 +79,7 @@ Manifest read_fields(const Json& json) {
       json.at("metric").is_null() ? std::numeric_limits<double>::quiet_NaN() : json["metric"].get<double>();
   m.evaluations = json.at("evaluations");
   m.pass_rates = json.value("pass_rates", m.pass_rates);  // an older program's have none
+  m.left_out = json.value("left_out", m.left_out);
   integers_at(json, "records").get_to(m.records);
   json.at("files").get_to(m.files);
   json.at("ranks").get_to(m.ranks);
@@ -132,6 +133,7 @@ std::string to_text(const Manifest& m) {
   if (!m.start.is_null()) json["start"] = m.start;
   if (!m.gradient_norms.empty()) json["gradient_norms"] = m.gradient_norms;
   if (m.cold_start) json["cold_start"] = to_json(*m.cold_start);
+  if (!m.left_out.empty()) json["left_out"] = m.left_out;
   if (!m.words.empty()) json["words"] = m.words;
   json["sha256"] = sha256(json.dump());
   return json.dump(1) + "\n";

@@ -53,6 +53,7 @@ struct Manifest {
   double metric = 0;                                     // value of checkpoint.best's metric; NaN if not set
   nlohmann::json evaluations = nlohmann::json::array();  // so far
   std::map<std::string, double> pass_rates;              // trainer/run/task_order.h
+  std::map<std::string, std::string> left_out = {};      // likewise
   std::map<std::string, uint64_t> records;               // files of the run → bytes at that moment
   std::vector<FileDigest> files;                         // config.json, the tokenizer's
   std::vector<RankRecord> ranks;

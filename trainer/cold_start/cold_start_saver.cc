@@ -64,6 +64,7 @@ void ColdStartSaver::save(const ColdStartStats& now) {
                .metric = run_.last_value(config_.checkpoint.best),
                .evaluations = nlohmann::json::array(),
                .pass_rates = {},
+               .left_out = {},
                .records = growing_files(run_.dir()),
                .files = {},
                .ranks = {},

@@ -48,6 +48,7 @@ std::optional<GoodAnswer> choose(const CollectOptions& options, const Trajectory
   for (size_t i = 0; i < trajectory.turns.size(); ++i) {
     const rollout::Turn& turn = trajectory.turns[i];
     if (!turn.verdict.pass() || !turn.stopped) continue;
+    if (turn.verdict.weak() && !options.weak) continue;
     if (options.keep == "fast" && turn.verdict.speedup < options.min_speedup) continue;
     const GoodAnswer answer{&trajectory, i};
     if (!chosen || better(options, answer, *chosen)) chosen = answer;
@@ -211,6 +212,7 @@ Collected collect(Model& model, env::Judge& judge, const RunConfig& config, cons
   std::vector<Trajectory> trajectories;
   rollout::keep(std::move(batch), trajectories);
   CollectOptions as_sampled = options;
+  as_sampled.weak = config.tasks.weak == "keep";
   as_sampled.context = config.rollout.context;
   return select_examples(trajectories, judge.tasks(), model.tokenizer, as_sampled, config.run.seed);
 }

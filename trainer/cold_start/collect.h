@@ -33,6 +33,7 @@ struct CollectOptions {
   int64_t per_task = 0;         // most conversations per task; 0 for all, or for one with `shortest`
   std::string split = env::Split::kTrain;  // tasks that are asked
   int64_t samples = 0;                     // samples per task; 0 for rollout.samples_per_task
+  bool weak = false;  // also answers to problems that answers without work pass; `collect` takes tasks.weak
   rollout::ContextOptions context = {};  // which the answers were sampled with; `collect` takes the rollout's
 };
 

@@ -21,9 +21,9 @@ namespace {
 constexpr size_t kMostNameBytes = 200;
 constexpr const char* kPrompt = "rollout.prompt";
 constexpr const char* kModuleLanguage =
-    "; problems in PyTorch take tasks.language=kernelbench, and rollout.prompt.kernels says whether their "
-    "kernels are "
-    "to be in cuda or triton";
+    "; problems in PyTorch take tasks.language=kernelbench, cuda or triton, of which the latter say what "
+    "their "
+    "kernels are to be in";
 
 VisitOptions visitor_of(RunConfig& config) {
   return [&config](OptionVisitor& v) { config.visit(v); };
@@ -94,6 +94,14 @@ std::vector<std::string> said_of_prompt(const std::vector<std::string>& override
   for (const std::string& word : overrides)
     if (word.starts_with(prefix)) names.push_back(word.substr(prefix.size(), word.find('=') - prefix.size()));
   return names;
+}
+
+// The languages in which problems in PyTorch ask for kernels. Elsewhere they are languages of tasks.
+bool is_of_kernels(const std::string& language) { return language == "cuda" || language == "triton"; }
+
+std::vector<Task> tasks_taken(const std::string& language, const std::vector<Task>& tasks) {
+  std::vector<Task> found = env::tasks_in(env::find_language(language), tasks);
+  return found.empty() && is_of_kernels(language) ? env::tasks_in(env::kKernelBench, tasks) : found;
 }
 
 // What to say where no task is in tasks.language.
@@ -210,11 +218,13 @@ void TaskOptions::visit(OptionVisitor& v) {
            "task file, or folder of task files; or problems in PyTorch: a checkout of KernelBench, a folder "
            "of Python files, a file of rows (JSON lines, a JSON array, .gz, parquet) or a folder of such",
        .text = TextKind::kPath});
-  v.option("language", language,
-           {.help = "language of the tasks taken from path; auto chooses cpp if there are tasks in "
-                    "it, triton takes those in cuda. Tasks given by `names` may have any "
-                    "language; with triton, they are asked in it",
-            .choices = language_choices()});
+  v.option(
+      "language", language,
+      {.help = "language of the tasks taken from path; auto chooses cpp if there are tasks in "
+               "it, triton takes those in cuda. Tasks given by `names` may have any "
+               "language; with triton, they are asked in it. Where there are problems in PyTorch alone, cuda "
+               "and triton say what their kernels are to be in",
+       .choices = language_choices()});
   v.option("names", names, {.help = "use only these tasks; if empty, use all", .text = TextKind::kName});
   v.option("learn", learn,
            {.help = "splits that reinforcement learning draws tasks from; traces are the generated "
@@ -229,6 +239,11 @@ void TaskOptions::visit(OptionVisitor& v) {
                     "never pass (a task passed by half of them weighs 1)",
             .min = 1e-3,
             .max = 1});
+  v.option("weak", weak,
+           {.help = "problems in PyTorch that answers without any work pass, too. leave_out: from the first "
+                    "verdict that says so on they earn nothing, and no step asks for them; keep: they are "
+                    "paid as others are",
+            .choices = {"leave_out", "keep"}});
   v.option(
       "heldout", problems.held_out,
       {.help = "problems in PyTorch that are held out: names, families such as level1, a share such as 20%, "
@@ -297,6 +312,7 @@ RunConfig read_config(const std::string& path, const std::vector<std::string>& o
   config.rollout.context.prompt.read_texts(path, said_of_prompt(overrides), kPrompt, problems);
   if (config.run.name.empty())
     config.run.name = path.empty() ? "run" : std::filesystem::path(path).stem().string();
+  if (is_of_kernels(config.tasks.language)) config.rollout.context.prompt.asked_in = config.tasks.language;
   config.check(problems);
   problems.throw_if_any();
   return config;
@@ -348,20 +364,13 @@ std::filesystem::path TaskOptions::place() const {
       executable_dir().string());
 }
 
-std::vector<Task> load_all_tasks(const RunConfig& config) {
-  return env::load_tasks(config.tasks.place(), config.tasks.problems);
-}
-
-std::vector<std::string> left_out_problems(const RunConfig& config) {
-  std::vector<std::string> notes;
-  // Other tasks leave nothing out, and are not read once more for it.
-  if (env::holds_modules(config.tasks.place()))
-    env::load_tasks(config.tasks.place(), config.tasks.problems, &notes);
-  return notes;
+std::vector<Task> load_all_tasks(const RunConfig& config, std::vector<std::string>* notes) {
+  return env::load_tasks(config.tasks.place(), config.tasks.problems, notes);
 }
 
 Task in_language_of(const RunConfig& config, const Task& task) {
   if (config.tasks.language == "auto") return task;
+  if (task.module && is_of_kernels(config.tasks.language)) return task;
   if (task.module && config.tasks.language != task.language)
     throw ConfigError("tasks.language: task {} is a problem in PyTorch, and its answers are in {}, not {}{}",
                       task.name, task.language, config.tasks.language, kModuleLanguage);
@@ -369,8 +378,8 @@ Task in_language_of(const RunConfig& config, const Task& task) {
   return language.also_tasks_of.empty() ? task : env::asked_in(language, task);
 }
 
-std::vector<Task> load_tasks(const RunConfig& config) {
-  std::vector<Task> tasks = load_all_tasks(config);
+std::vector<Task> load_tasks(const RunConfig& config, std::vector<std::string>* notes) {
+  std::vector<Task> tasks = load_all_tasks(config, notes);
   if (!config.tasks.names.empty()) {
     std::vector<Task> chosen;
     for (const std::string& name : config.tasks.names)
@@ -379,16 +388,16 @@ std::vector<Task> load_tasks(const RunConfig& config) {
   }
   for (const std::string& language : env::language_names()) {
     if (config.tasks.language != "auto" && config.tasks.language != language) continue;
-    std::vector<Task> found = env::tasks_in(env::find_language(language), tasks);
+    std::vector<Task> found = tasks_taken(language, tasks);
     if (!found.empty()) return found;
   }
   refuse_language(config, tasks);
 }
 
-std::vector<Task> tasks_in_language(const RunConfig& config) {
-  std::vector<Task> tasks = load_all_tasks(config);
+std::vector<Task> tasks_in_language(const RunConfig& config, std::vector<std::string>* notes) {
+  std::vector<Task> tasks = load_all_tasks(config, notes);
   if (config.tasks.language == "auto") return tasks;
-  std::vector<Task> found = env::tasks_in(env::find_language(config.tasks.language), tasks);
+  std::vector<Task> found = tasks_taken(config.tasks.language, tasks);
   if (found.empty()) refuse_language(config, tasks);
   return found;
 }

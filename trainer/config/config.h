@@ -68,6 +68,7 @@ struct TaskOptions {
   std::vector<std::string> learn = {env::Split::kTrain};
   std::string order = "dealt";
   double least_weight = 0.2;
+  std::string weak = "leave_out";
   env::ModuleOptions problems = {};  // of problems in PyTorch
   void visit(OptionVisitor& v);
   // The file or folder of the tasks. The default is also looked for beside the program if the working directory does
@@ -113,21 +114,19 @@ std::map<std::string, std::string> to_map(const RunConfig& config);  // "optimiz
 // "".
 std::filesystem::path here_or_beside_program(const std::string& path);
 
-// All tasks of tasks.path, without the config's selection. Errors: ConfigError.
-std::vector<env::Task> load_all_tasks(const RunConfig& config);
-
-// A line for each problem in PyTorch that load_all_tasks leaves out. Errors: ConfigError.
-std::vector<std::string> left_out_problems(const RunConfig& config);
+// All tasks of tasks.path, without the config's selection. `notes` gets lines on how problems in PyTorch were read, and on those
+// that are left out. Errors: ConfigError.
+std::vector<env::Task> load_all_tasks(const RunConfig& config, std::vector<std::string>* notes = nullptr);
 
 // The task in tasks.language where that language takes tasks of others (env::asked_in), else as it is. Errors: ConfigError if
 // it cannot be asked so.
 env::Task in_language_of(const RunConfig& config, const env::Task& task);
 
 // All tasks in tasks.language; under auto all of them, each in its own. Errors: ConfigError if there is none.
-std::vector<env::Task> tasks_in_language(const RunConfig& config);
+std::vector<env::Task> tasks_in_language(const RunConfig& config, std::vector<std::string>* notes = nullptr);
 
 // The tasks that the config names. Errors: ConfigError.
-std::vector<env::Task> load_tasks(const RunConfig& config);
+std::vector<env::Task> load_tasks(const RunConfig& config, std::vector<std::string>* notes = nullptr);
 
 // Errors: ConfigError where a step or an evaluation would have too few tasks.
 void check_tasks(const RunConfig& config, const std::vector<env::Task>& tasks);

@@ -69,6 +69,11 @@ void add_metrics(const std::string& prefix, const TurnScores& scores, Metrics& m
 
 }  // namespace
 
+std::optional<KernelBenchBaseline> published_baseline(const EvalOptions& options) {
+  if (options.kernelbench_baseline.empty()) return std::nullopt;
+  return KernelBenchBaseline(options.kernelbench_baseline);
+}
+
 std::vector<std::pair<std::string, const std::vector<ModuleAnswer>*>> module_ways(
     const Evaluation& evaluation) {
   return {{"greedy", &evaluation.greedy.modules}, {"sampled", &evaluation.sampled.modules}};
@@ -85,6 +90,7 @@ Evaluation evaluate(Model& model, env::Judge& judge, const RunConfig& config,
   const policy::Communicator& ranks = model.policy.ranks();
   const int64_t per_sample = int64_t(tasks.size()) * options.turns;
   const int64_t total = per_sample * (config.eval.samples + 1);
+  const auto published = published_baseline(config.eval);
 
   const auto roll_out = [&](double temperature, int64_t samples, int64_t done_before) {
     options.temperature = temperature;
@@ -105,6 +111,9 @@ Evaluation evaluate(Model& model, env::Judge& judge, const RunConfig& config,
     TurnScores scores = turn_scores(batch, config.reward);
     scores.modules = module_answers(judge.tasks(), batch, model.tokenizer,
                                     policy::ChatFormat(model.tokenizer).opens_reasoning());
+    if (published)
+      for (ModuleAnswer& answer : scores.modules)
+        answer.published = published->find(answer.problem.level, answer.problem.file);
     if (kept && ranks.rank() == 0) rollout::keep(std::move(batch), *kept);
     return scores;
   };

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct Evaluation {
   TurnScores sampled, greedy;
   double seconds = 0;
 };
+
+// The file of eval.kernelbench_baseline, if there is one. Errors: those of KernelBenchBaseline.
+std::optional<KernelBenchBaseline> published_baseline(const EvalOptions& options);
 
 // What the scores of both ways say of problems in PyTorch, by the names of the ways.
 std::vector<std::pair<std::string, const std::vector<ModuleAnswer>*>> module_ways(

@@ -169,15 +169,20 @@ ordered_json strict_results(const std::vector<ModuleAnswer>& answers) {
   ordered_json results = ordered_json::object();
   for (const ModuleAnswer& answer : answers) {
     const env::Verdict& v = answer.verdict;
-    results[key_of(answer)].push_back({{"sample_id", answer.sample},
-                                       {"task", answer.task},
-                                       {"verdict", env::to_string(v.kind)},
-                                       {"reason", v.reason},
-                                       {"speedup", v.speedup},
-                                       {"speedup_low", v.speedup_low},
-                                       {"speedup_high", v.speedup_high},
-                                       {"candidate_us", v.candidate_us},
-                                       {"baseline_us", v.baseline_us}});
+    ordered_json result = {{"sample_id", answer.sample},
+                           {"task", answer.task},
+                           {"verdict", env::to_string(v.kind)},
+                           {"reason", v.reason},
+                           {"speedup", v.speedup},
+                           {"speedup_low", v.speedup_low},
+                           {"speedup_high", v.speedup_high},
+                           {"candidate_us", v.candidate_us},
+                           {"baseline_us", v.baseline_us}};
+    if (v.problem) {
+      result["weak"] = v.problem->weak;
+      result["weak_comparable"] = v.problem->weak_comparable;
+    }
+    results[key_of(answer)].push_back(std::move(result));
   }
   return results;
 }

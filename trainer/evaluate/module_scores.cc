@@ -1,6 +1,7 @@
 #include "trainer/evaluate/module_scores.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -21,6 +22,16 @@ struct Counted {
   bool compiled = false, correct = false;
   double speedup = 0;  // 0 if it is not known
 };
+
+using Weakness = std::vector<std::string> env::ProblemNotes::*;
+
+std::set<std::string> weak_tasks(const std::vector<ModuleAnswer>& answers, Weakness weakness) {
+  std::set<std::string> tasks;
+  for (const ModuleAnswer& answer : answers)
+    if (const auto& notes = answer.verdict.problem; notes && !((*notes).*weakness).empty())
+      tasks.insert(answer.task);
+  return tasks;
+}
 
 Counted strictly(const ModuleAnswer& answer) {
   const env::Verdict& v = answer.verdict;
@@ -50,12 +61,13 @@ std::map<int64_t, double> chances_of(const std::map<std::string, std::pair<int64
   return chances;
 }
 
-ModuleScore score_by(const std::vector<ModuleAnswer>& answers,
+ModuleScore score_by(const std::vector<ModuleAnswer>& answers, Weakness weakness,
                      const std::function<Counted(const ModuleAnswer&)>& count) {
   ModuleScore score;
   std::map<std::string, std::pair<int64_t, int64_t>> right_of;  // right answers, answers
   double logs = 0;
-  int64_t timed = 0;
+  int64_t timed = 0, others = 0, right_others = 0;
+  const std::set<std::string> weak = weak_tasks(answers, weakness);
   const double share = answers.empty() ? 0 : 1 / double(answers.size());
   for (const ModuleAnswer& answer : answers) {
     const Counted counted = count(answer);
@@ -67,10 +79,16 @@ ModuleScore score_by(const std::vector<ModuleAnswer>& answers,
     auto& [right, all] = right_of[answer.task];
     right += counted.correct;
     ++all;
+    if (!weak.contains(answer.task)) {
+      ++others;
+      right_others += counted.correct;
+    }
     if (counted.speedup <= 0) continue;
     logs += std::log(counted.speedup);
     ++timed;
   }
+  score.weak = std::ssize(weak);
+  score.correct_on_others = others > 0 ? double(right_others) / double(others) : 0;
   score.problems = std::ssize(right_of);
   score.answers = std::ssize(answers);
   score.speedup = timed > 0 ? std::exp(logs / double(timed)) : 0;
@@ -103,6 +121,28 @@ std::string title_of(int64_t level, const std::vector<Column>& columns) {
   return title;
 }
 
+// Whose times the comparable speedups of a level are over; empty: the judge's own.
+std::string published_line(int64_t level, const std::vector<ModuleAnswer>& answers) {
+  std::set<std::string> hardware, missing;
+  bool any = false;
+  for (const ModuleAnswer& answer : answers) {
+    if (answer.problem.level != level || !answer.published) continue;
+    any = true;
+    if (!answer.published->stats.timed())
+      missing.insert(answer.task);
+    else if (!answer.published->hardware.empty())
+      hardware.insert(answer.published->hardware);
+  }
+  if (!any) return "";
+  std::string line =
+      fmt::format("  comparable speedups are over published times of {}",
+                  hardware.empty() ? "an unnamed GPU" : fmt::format("{}", fmt::join(hardware, ", ")));
+  if (!missing.empty())
+    line += fmt::format("; {} of the problems have none and count as not fast, such as {}", missing.size(),
+                        *missing.begin());
+  return line;
+}
+
 void add_rows(const std::vector<Column>& columns, std::vector<std::string>& lines) {
   const auto row = [&](const std::string& name, const std::function<std::string(const Column&)>& cell) {
     lines.push_back(row_text(name, columns, cell));
@@ -116,6 +156,8 @@ void add_rows(const std::vector<Column>& columns, std::vector<std::string>& line
   row("geometric mean", [](const Column& c) {
     return c.score.speedup > 0 ? fmt::format("{:.4f}×", c.score.speedup) : std::string("-");
   });
+  row("weak problems", [](const Column& c) { return fmt::format("{}", c.score.weak); });
+  row("correct on others", [](const Column& c) { return percent_text(c.score.correct_on_others); });
   std::set<int64_t> powers;
   for (const Column& column : columns)
     if (column.score.answers > column.score.problems)
@@ -157,12 +199,25 @@ std::map<std::string, env::RuntimeStats> module_baselines(const std::vector<Modu
   return baselines;
 }
 
-ModuleScore comparable_score(const std::vector<ModuleAnswer>& answers,
-                             const std::map<std::string, env::RuntimeStats>& baselines) {
-  return score_by(answers, [&](const ModuleAnswer& answer) { return comparably(answer, baselines); });
+std::map<std::string, env::RuntimeStats> comparable_baselines(const std::vector<ModuleAnswer>& answers) {
+  if (std::ranges::none_of(answers, [](const ModuleAnswer& one) { return one.published.has_value(); }))
+    return module_baselines(answers);
+  std::map<std::string, env::RuntimeStats> baselines;
+  for (const ModuleAnswer& answer : answers)
+    if (answer.published && answer.published->stats.timed())
+      baselines.emplace(answer.task, answer.published->stats);
+  return baselines;
 }
 
-ModuleScore strict_score(const std::vector<ModuleAnswer>& answers) { return score_by(answers, strictly); }
+ModuleScore comparable_score(const std::vector<ModuleAnswer>& answers,
+                             const std::map<std::string, env::RuntimeStats>& baselines) {
+  return score_by(answers, &env::ProblemNotes::weak_comparable,
+                  [&](const ModuleAnswer& answer) { return comparably(answer, baselines); });
+}
+
+ModuleScore strict_score(const std::vector<ModuleAnswer>& answers) {
+  return score_by(answers, &env::ProblemNotes::weak, strictly);
+}
 
 std::map<int64_t, std::vector<ModuleAnswer>> by_level(const std::vector<ModuleAnswer>& answers) {
   std::map<int64_t, std::vector<ModuleAnswer>> levels;
@@ -174,7 +229,7 @@ std::vector<std::string> module_table(
     const std::vector<std::pair<std::string, const std::vector<ModuleAnswer>*>>& ways) {
   std::vector<ModuleAnswer> all;
   for (const auto& [way, answers] : ways) all.insert(all.end(), answers->begin(), answers->end());
-  const auto baselines = module_baselines(all);
+  const auto baselines = comparable_baselines(all);
   std::map<int64_t, std::vector<Column>> levels;
   for (const auto& [way, answers] : ways)
     for (const auto& [level, own] : by_level(*answers)) {
@@ -184,19 +239,22 @@ std::vector<std::string> module_table(
   std::vector<std::string> lines;
   for (const auto& [level, columns] : levels) {
     lines.insert(lines.end(), {"", title_of(level, columns)});
+    if (const std::string line = published_line(level, all); !line.empty()) lines.push_back(line);
     add_rows(columns, lines);
   }
   return lines;
 }
 
 void add_metrics(const std::string& prefix, const std::vector<ModuleAnswer>& answers, Metrics& metrics) {
-  const auto baselines = module_baselines(answers);
+  const auto baselines = comparable_baselines(answers);
   for (const auto& [level, own] : by_level(answers))
     for (const auto& [kind, score] : {std::pair("comparable", comparable_score(own, baselines)),
                                       std::pair("strict", strict_score(own))}) {
       const std::string name = fmt::format("{}/level{}/{}", prefix, level, kind);
       metrics[name + "/compiled"] = score.compiled;
       metrics[name + "/correct"] = score.correct;
+      metrics[name + "/weak"] = double(score.weak);
+      metrics[name + "/correct_on_others"] = score.correct_on_others;
       metrics[name + "/speedup"] = score.speedup;
       for (size_t i = 0; i < kKernelBenchCount; ++i)
         metrics[fmt::format("{}/fast_{}", name, kKernelBenchThresholds[i])] = score.fast[i];

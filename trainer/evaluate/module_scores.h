@@ -6,12 +6,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "env/task/task.h"
 #include "policy/text/tokenizer.h"
 #include "rollout/trajectory.h"
+#include "trainer/evaluate/kernelbench_baseline.h"
 #include "trainer/run/metrics.h"
 
 namespace temper::trainer {
@@ -26,6 +28,7 @@ struct ModuleAnswer {
   int64_t sample = 0;
   std::string code;  // "" if there was no code block
   env::Verdict verdict;
+  std::optional<PublishedTime> published = {};  // where eval.kernelbench_baseline is given
 };
 
 // Those of a batch's trajectories that answer problems in PyTorch, by level, number and sample. `inside_reasoning` as in
@@ -35,6 +38,8 @@ std::vector<ModuleAnswer> module_answers(const std::vector<env::Task>& tasks, co
 
 // Milliseconds that each task's reference takes by KernelBench's clock, of the first answer whose verdict knows.
 std::map<std::string, env::RuntimeStats> module_baselines(const std::vector<ModuleAnswer>& answers);
+// Those that comparable speedups are over: the published ones, or else the above.
+std::map<std::string, env::RuntimeStats> comparable_baselines(const std::vector<ModuleAnswer>& answers);
 
 // Shares of all answers. One that could not be judged (INFRA) counts as wrong, as KernelBench counts what is missing.
 struct ModuleScore {
@@ -43,6 +48,8 @@ struct ModuleScore {
   double fast[kKernelBenchCount] = {};
   double speedup = 0;  // geometric mean over those that are right and timed; 0 if there are none
   std::map<int64_t, double> pass_at;  // k = 1, 2, 4, … and all samples
+  int64_t weak = 0;              // problems that answers without any work pass, too, as far as it is known
+  double correct_on_others = 0;  // share of the answers to the other problems
 };
 
 // By KernelBench's own rules: correctness and runtime of Verdict::comparable, against the baselines.

@@ -51,6 +51,11 @@ void EvalOptions::visit(OptionVisitor& v) {
       {.help = "evaluate also during reinforcement learning, each time after this many steps; 0 does not",
        .unit = "steps",
        .min = 0});
+  v.option(
+      "kernelbench_baseline", kernelbench_baseline,
+      {.help = "for problems in PyTorch: file of KernelBench's results/timing, whose times of references "
+               "the comparable speedups are then over; if empty, those of the judge's own GPU",
+       .text = TextKind::kPath});
   v.section("scaling", scaling, "spending more answers on a task, in `temper eval` alone");
 }
 

@@ -23,12 +23,13 @@ struct ScalingOptions {
 
 struct EvalOptions {
   std::string split = env::Split::kHeldOut;
-  int64_t samples = 8;  // per task, at the rollout's temperature; greedy is one more
-  int64_t turns = 0;    // 0: as in the rollout
-  double top_p = 0;     // of sampled answers; 0: as in the rollout
-  int64_t top_k = -1;   // −1: as in the rollout
-  bool before = true;   // also before reinforcement learning
-  int64_t every = 0;    // steps; 0: only before and after
+  int64_t samples = 8;                    // per task, at the rollout's temperature; greedy is one more
+  int64_t turns = 0;                      // 0: as in the rollout
+  double top_p = 0;                       // of sampled answers; 0: as in the rollout
+  int64_t top_k = -1;                     // −1: as in the rollout
+  bool before = true;                     // also before reinforcement learning
+  int64_t every = 0;                      // steps; 0: only before and after
+  std::string kernelbench_baseline = "";  // a file (kernelbench_baseline.h), or empty
   ScalingOptions scaling;
   void visit(OptionVisitor& v);
 

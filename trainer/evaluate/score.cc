@@ -11,7 +11,7 @@ Score score(const RewardOptions& reward_options, const std::vector<const env::Ve
   Score s;
   double log_speedup = 0, rewards = 0;
   int64_t passed = 0, raw_passed = 0, fast_compiled = 0, fast[kFastCount] = {}, raw_fast[kFastCount] = {};
-  int64_t lazy = 0;
+  int64_t lazy = 0, weak = 0;
   for (const env::Verdict* verdict : verdicts) {
     if (verdict->infra()) {
       ++s.infra;
@@ -19,6 +19,7 @@ Score score(const RewardOptions& reward_options, const std::vector<const env::Ve
     }
     ++s.samples;
     s.hacks += verdict->hack();
+    weak += verdict->weak();
     rewards += turn_total(reward(reward_options, *verdict));
     for (size_t i = 0; i < kFastCount; ++i)
       raw_fast[i] += verdict->raw_pass() && verdict->raw_speedup() > kFastThresholds[i];
@@ -38,6 +39,7 @@ Score score(const RewardOptions& reward_options, const std::vector<const env::Ve
   }
   if (s.samples == 0) return s;
   s.correct = double(passed) / double(s.samples);
+  s.weak = double(weak) / double(s.samples);
   s.reward = rewards / double(s.samples);
   s.speedup = passed > 0 ? std::exp(log_speedup / double(passed)) : 0;
   s.fast_compiled = double(fast_compiled) / double(s.samples);
@@ -92,6 +94,7 @@ void add_metrics(const std::string& prefix, const Score& s, Metrics& metrics) {
     metrics[prefix + "/lazy"] = s.lazy;
     metrics[prefix + "/own_share"] = s.own_share;
   }
+  if (s.weak > 0) metrics[prefix + "/weak"] = s.weak;
   metrics[prefix + "/hacks"] = s.samples > 0 ? double(s.hacks) / double(s.samples) : 0;
   metrics[prefix + "/infra"] = judged > 0 ? double(s.infra) / judged : 0;
 }

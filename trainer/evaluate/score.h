@@ -36,6 +36,7 @@ struct Score {
   int64_t profiled = 0;      // correct answers with a profile; of these:
   double lazy = 0;           // share that spends less than kLazyShare of the device time in its own kernels
   double own_share = 0;      // mean share of the device time in own kernels
+  double weak = 0;           // share whose problem answers without any work pass, too
 };
 
 Score score(const RewardOptions& reward, const std::vector<const env::Verdict*>& verdicts);
@@ -54,6 +55,6 @@ std::vector<int64_t> powers_up_to(int64_t most);
 
 // PREFIX/correct, PREFIX/fast_1.2, PREFIX/reward, PREFIX/speedup, PREFIX/raw_correct, PREFIX/hacks,
 // PREFIX/infra (shares and means); PREFIX/fast_1_compiled where torch.compile's time of any is known, PREFIX/lazy and
-// PREFIX/own_share where a right answer has a profile.
+// PREFIX/own_share where a right answer has a profile, PREFIX/weak where a problem is.
 void add_metrics(const std::string& prefix, const Score& score, Metrics& metrics);
 }  // namespace temper::trainer

@@ -1,6 +1,7 @@
 #include "trainer/plan/plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -22,8 +23,6 @@ constexpr int64_t kF32 = 4, kBF16 = 2;
 constexpr int64_t kOracleBytes = 300ll << 20;   // libtorch and a task's tensors
 constexpr int64_t kProcessBytes = 300ll << 20;  // libtorch and our own data
 constexpr int64_t kPrefillTokens = 4096;        // rollout/generator.cc's
-constexpr const char* kOffloadedState = "master weights and moments";
-constexpr const char* kOffloadedActivations = "activations that blocks offload";
 constexpr int64_t kMostRanks = 1024, kMostSequences = 4096;
 
 // What the backward adds to before it is summed over ranks.
@@ -167,6 +166,13 @@ std::vector<MemoryPlan> device_memories(const RunConfig& config, const ModelConf
           whole_device(config, shape, site, judge, Held::kInUpdate)};
 }
 
+int64_t least_headroom(const std::vector<MemoryPlan>& memories) {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const MemoryPlan& memory : memories)
+    least = std::min(least, memory.available_bytes - memory.needed_bytes());
+  return least;
+}
+
 // The machine's, and then a GPU's.
 std::vector<MemoryPlan> memories_of(const RunConfig& config, const ModelConfig& shape, const PlanSite& site,
                                     const std::vector<MemoryItem>& judge) {
@@ -176,6 +182,10 @@ std::vector<MemoryPlan> memories_of(const RunConfig& config, const ModelConfig& 
   add_host_items(config, shape, site, host);
   memories.insert(memories.begin(), std::move(host));
   return memories;
+}
+
+int64_t bytes_of(const std::vector<MemoryItem>& items) {
+  return MemoryPlan{.name = "", .items = items}.needed_bytes();
 }
 
 // Tries settings out on the same layouts; of the GPU's memory.
@@ -224,6 +234,10 @@ class Advice {
     if (const std::string text = more_gpus(""); !text.empty()) return text;
     config_.model.memory.zero_stage = 3;
     if (const std::string text = more_gpus("model.zero_stage=3, "); !text.empty()) return text;
+    if (policy_fits())
+      return fmt::format(
+          "no setting and no number of such GPUs leaves the judge its {}; env.gpus gives it GPUs of its own",
+          bytes_text(bytes_of(judge_)));
     return fmt::format(
         "no number of such GPUs makes it fit: each holds the whole weights in a rollout, and in an update "
         "the gradients of the embedding, the head and two blocks beside the activations; a smaller model, a "
@@ -263,6 +277,11 @@ class Advice {
     site_ = here;
     return "";
   }
+  // Whether it would fit if the judge were elsewhere, with what was tried last.
+  bool policy_fits() {
+    config_.rollout.max_sequences = 1;
+    return std::ranges::all_of(device_memories(config_, shape_, site_, {}), &MemoryPlan::fits);
+  }
   // That must recompute so that so many sequences fit, where they do if all of them recompute but the last, which never does.
   int64_t fewest_blocks(int64_t sequences) {
     int64_t too_few = 0, enough = shape_.num_hidden_layers - 1;
@@ -290,34 +309,7 @@ class Advice {
   const int64_t given_sequences_;
 };
 
-// What would make a run fit into the host's memory.
-std::string host_advice(const MemoryPlan& memory) {
-  const auto holds = [&](const char* what) {
-    return std::ranges::any_of(memory.items, [=](const MemoryItem& item) { return item.what == what; });
-  };
-  if (holds(kOffloadedActivations)) return "lower model.offload_activations or env.lanes";
-  if (holds(kOffloadedState)) return "set model.offload_optimizer=false, take more GPUs or lower env.lanes";
-  return "lower rollout.max_sequences, learner.micro_batch_tokens, cold_start.micro_batch_tokens or "
-         "env.lanes, set model.recompute=all, or choose a smaller model";
-}
-
-std::string step_text(const StepCost& step) {
-  std::string text = fmt::format(
-      "a step, at most\n  {} trajectories, {} verdicts, {} generated tokens, {} learned tokens, {:.3g} "
-      "TFLOP\n  {} of trajectories on the disk, a checkpoint of {:.1f} GB\n",
-      step.trajectories, step.verdicts, step.generated_tokens, step.learned_tokens, step.flops * 1e-12,
-      bytes_text(step.record_bytes), double(step.checkpoint_bytes) * 1e-9);
-  if (step.generate_s > 0) text += estimate_text(step);
-  return text;
-}
-
 }  // namespace
-
-std::string bytes_text(int64_t bytes) {
-  const double mib = double(bytes) / (1 << 20);
-  if (bytes > 0 && mib < 0.1) return fmt::format("{:.1f} KiB", mib * 1024);
-  return mib < 1024 ? fmt::format("{:.1f} MiB", mib) : fmt::format("{:.1f} GiB", mib / 1024);
-}
 
 int64_t MemoryPlan::needed_bytes() const {
   int64_t sum = 0;
@@ -329,58 +321,28 @@ MemoryPlan update_memory(const RunConfig& config, const ModelConfig& shape, cons
   return device_memory(config, shape, site, Held::kInUpdate);
 }
 
+int64_t room_beside_policy(const RunConfig& config, const ModelConfig& shape, const PlanSite& site) {
+  RunConfig apart = config;
+  if (config.model.memory.phases != "together") apart.model.memory.phases = "apart";
+  return std::max(least_headroom(device_memories(config, shape, site, {})),
+                  least_headroom(device_memories(apart, shape, site, {})));
+}
+
 Plan make_plan(const RunConfig& config, const ModelConfig& shape, const PlanSite& site,
-               const std::vector<MemoryItem>& judge) {
+               const JudgePlan& judge) {
   policy::check_shard_degree(config.model.memory.shard_degree, site.ranks);
   policy::check_offloaded(config.model.memory, shape.num_hidden_layers, config.model.policy().on_gpu());
-  Plan plan{.memories = memories_of(config, shape, site, judge),
-            .step = step_cost(config, shape, site),
-            .advice = ""};
+  Plan plan{.memories = memories_of(config, shape, site, judge.items),
+            .step = step_cost(config, shape, site, judge.modules),
+            .advice = "",
+            .judge = judge,
+            .advice_for_all = ""};
   const bool on_gpu = config.model.policy().on_gpu();
   plan.apart = plan.memories.size() > (on_gpu ? 2 : 1);
-  if (on_gpu) plan.advice = Advice(config, shape, site, judge).text();
+  if (on_gpu) plan.advice = Advice(config, shape, site, judge.items).text();
+  if (on_gpu && !judge.left_out.empty())
+    plan.advice_for_all = Advice(config, shape, site, judge.items_of_all).text();
   return plan;
-}
-
-std::string misfit(const Plan& plan) {
-  for (const MemoryPlan& memory : plan.memories) {
-    if (memory.fits()) continue;
-    const bool of_host = &memory == &plan.memories.front();
-    return fmt::format("the run needs {} of {} and {} are available: {}", bytes_text(memory.needed_bytes()),
-                       memory.name, bytes_text(memory.available_bytes),
-                       !of_host && !plan.advice.empty() ? plan.advice : host_advice(memory));
-  }
-  return "";
-}
-
-void check_fits(const Plan& plan) {
-  if (const std::string why = misfit(plan); !why.empty()) throw ConfigError("{}\n{}", why, to_text(plan));
-}
-
-std::string summary(const MemoryPlan& memory) {
-  return fmt::format("needs {} of {}, {} are available", bytes_text(memory.needed_bytes()), memory.name,
-                     bytes_text(memory.available_bytes));
-}
-
-std::string to_text(const MemoryPlan& memory) {
-  std::string text = memory.name + "\n";
-  const auto line = [&](const std::string& what, const std::string& value) {
-    text += fmt::format("  {:<40}{:>12}\n", what, value);
-  };
-  for (const MemoryItem& item : memory.items) line(item.what, bytes_text(item.bytes));
-  line("needed", bytes_text(memory.needed_bytes()));
-  line("available", memory.available_bytes < 0 ? "not known" : bytes_text(memory.available_bytes));
-  if (memory.available_bytes < 0) return text;
-  const int64_t left = memory.available_bytes - memory.needed_bytes();
-  line(left < 0 ? "missing" : "headroom", bytes_text(std::abs(left)));
-  return text;
-}
-
-std::string to_text(const Plan& plan) {
-  std::string text;
-  for (const MemoryPlan& memory : plan.memories) text += to_text(memory);
-  if (!plan.advice.empty()) text += plan.advice + "\n";
-  return text + step_text(plan.step);
 }
 
 }  // namespace temper::trainer

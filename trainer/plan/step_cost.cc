@@ -25,6 +25,10 @@ constexpr double kLearnShare = 0.50;   // of the arithmetic
 constexpr double kPrefillShare = 0.70;
 constexpr double kLinkShare = 0.75;
 constexpr double kVerdictCoreSeconds = 0.55;
+// Of modules of PyTorch on an H200: docs/measured/gpu.md, "Do modules of PyTorch get their verdicts?".
+constexpr double kModuleGpu_s = 2.0;     // one module again and again: 30.7 a minute
+constexpr double kProblemGpu_s = 5.0;    // more for the first of each problem: 8.5 a minute
+constexpr double kExtensionCore_s = 28;  // compiling one in CUDA on a core
 // A token on the disk: id, role, log-prob.
 constexpr int64_t kTokenBytes = 9;
 
@@ -100,6 +104,16 @@ double send_s(const PlanSite& site, int64_t shard, const StepCost& step) {
          step.replica_bytes / group_speed(gpu, site.ranks <= gpu.host_gpus, gpu.host_gpus / shard);
 }
 
+// Verdicts on modules: GPUs judge while cores compile.
+double module_judge_s(const RunConfig& config, const PlanSite& site, int64_t verdicts) {
+  const double gpus = double(config.env.gpus.empty() ? site.ranks : std::ssize(config.env.gpus));
+  const double gpu_s =
+      (double(verdicts) * kModuleGpu_s + double(config.rollout.tasks_per_step) * kProblemGpu_s) / gpus;
+  const bool compiles = !config.rollout.context.prompt.in_triton();
+  const double core_s = double(verdicts) * kExtensionCore_s / double(site.cores * site.ranks);
+  return compiles ? std::max(gpu_s, core_s) : gpu_s;
+}
+
 // What forward and backward take, in parts of what they take where nothing is computed again.
 double with_recomputation(const RunConfig& config, const ModelConfig& shape, double flops_per_token) {
   const auto blocks = shape.num_hidden_layers;
@@ -112,7 +126,7 @@ double with_recomputation(const RunConfig& config, const ModelConfig& shape, dou
 
 }  // namespace
 
-StepCost step_cost(const RunConfig& config, const ModelConfig& shape, const PlanSite& site) {
+StepCost step_cost(const RunConfig& config, const ModelConfig& shape, const PlanSite& site, bool modules) {
   const RolloutOptions& r = config.rollout;
   StepCost step;
   step.trajectories = r.tasks_per_step * r.samples_per_task;
@@ -131,7 +145,16 @@ StepCost step_cost(const RunConfig& config, const ModelConfig& shape, const Plan
   step.checkpoint_bytes = checkpoint_bytes(shape);
   if (!site.gpu) return step;
   step.generate_s = generate_s(config, shape, site);
-  step.judge_s = double(step.verdicts) * kVerdictCoreSeconds / double(site.cores * site.ranks);
+  step.judge_s = modules ? module_judge_s(config, site, step.verdicts)
+                         : double(step.verdicts) * kVerdictCoreSeconds / double(site.cores * site.ranks);
+  step.judge_words = modules
+                         ? fmt::format(
+                               "a verdict on a module {:.1f} s of a GPU, the first of a problem {:.0f} s "
+                               "more, an extension in "
+                               "CUDA {:.0f} s of a core",
+                               kModuleGpu_s, kProblemGpu_s, kExtensionCore_s)
+                         : fmt::format("a verdict {:.2f} s of one of 16 cores a GPU", kVerdictCoreSeconds);
+  step.judges_in_turn = modules && config.env.gpus.empty();
   step.learn_s = with_recomputation(config, shape, per_token) * learning /
                  (kLearnShare * site.gpu->flops * double(site.ranks));
   step.send_s = send_s(site, shard, step);
@@ -146,15 +169,15 @@ std::string estimate_text(const StepCost& step) {
           : fmt::format(", {:.1f} s to move {:.0f} GB between each GPU and the host's memory and back",
                         step.offload_s, step.offload_bytes * 1e-9);
   return fmt::format(
-      "  estimated: {:.0f} s to generate, {:.0f} s to judge beside it, {:.0f} s to learn, {:.1f} s to send "
+      "  estimated: {:.0f} s to generate, {:.0f} s to judge {}, {:.0f} s to learn, {:.1f} s to send "
       "{:.0f} GB a "
       "GPU in its shard group and {:.0f} GB to replicas{}\n  (answers as long as they may be; decoding at "
       "{:.0f} % of the memory's bandwidth, learning at "
       "{:.0f} % of "
-      "the arithmetic, sending at {:.0f} % of the links, a verdict {:.2f} s of one of 16 cores a GPU)\n",
-      step.generate_s, step.judge_s, step.learn_s, step.send_s, step.shard_bytes * 1e-9,
-      step.replica_bytes * 1e-9, offload, 100 * kDecodeShare, 100 * kLearnShare, 100 * kLinkShare,
-      kVerdictCoreSeconds);
+      "the arithmetic, sending at {:.0f} % of the links, {})\n",
+      step.generate_s, step.judge_s, step.judges_in_turn ? "in turn with it" : "beside it", step.learn_s,
+      step.send_s, step.shard_bytes * 1e-9, step.replica_bytes * 1e-9, offload, 100 * kDecodeShare,
+      100 * kLearnShare, 100 * kLinkShare, step.judge_words);
 }
 
 }  // namespace temper::trainer

@@ -7,7 +7,9 @@
 
 namespace temper::trainer {
 
-StepCost step_cost(const RunConfig& config, const policy::ModelConfig& shape, const PlanSite& site);
+// `modules`: candidates are modules of PyTorch.
+StepCost step_cost(const RunConfig& config, const policy::ModelConfig& shape, const PlanSite& site,
+                   bool modules = false);
 
 // The estimated seconds, and what they are estimated from.
 std::string estimate_text(const StepCost& step);

@@ -37,12 +37,12 @@ std::string padded(const std::string& text, size_t width) {
   return std::string(width > seen ? width - seen : 0, ' ') + text;
 }
 
-std::string score_row(const std::string& name, const Score& s) {
+std::string score_row(const std::string& name, const Score& s, bool tells_weak) {
   std::string row = fmt::format("  {:<18}", name);
   for (const std::string& cell : {percent(s.correct), percent(s.fast[1]), fmt::format("{:.3f}", s.reward),
                                   speedup_text(s.speedup), fmt::format("{}", s.samples)})
     row += padded(cell, 11);
-  return row;
+  return tells_weak ? row + padded(percent(s.weak), 11) : row;
 }
 
 // pass@k, fast_1 against torch.compile where that is known, and what hacks would have earned where there were
@@ -130,14 +130,17 @@ void say_step(int64_t step, int64_t steps, const Metrics& m, double left_s) {
 
 void say_evaluations(const std::string& split, const std::vector<NamedEvaluation>& evaluations) {
   if (evaluations.empty()) return;
-  say("\n  {:<18}{:>11}{:>11}{:>11}{:>11}{:>11}", split + " tasks", "correct", "fast_1", "reward", "speedup",
-      "samples");
+  const bool weak = std::ranges::any_of(evaluations, [](const NamedEvaluation& named) {
+    return named.evaluation.sampled.last.weak > 0 || named.evaluation.greedy.last.weak > 0;
+  });
+  say("\n  {:<18}{:>11}{:>11}{:>11}{:>11}{:>11}{}", split + " tasks", "correct", "fast_1", "reward",
+      "speedup", "samples", weak ? "       weak" : "");
   for (const auto& [name, evaluation] : evaluations) {
     const auto& turns = evaluation.sampled.by_turn;
     for (size_t i = 0; i < turns.size(); ++i)
-      say_line(score_row(fmt::format("{}, turn {}", name, i + 1), turns[i]));
-    say_line(score_row(name + ", best turn", evaluation.sampled.best));
-    say_line(score_row(name + ", greedy", evaluation.greedy.last));
+      say_line(score_row(fmt::format("{}, turn {}", name, i + 1), turns[i], weak));
+    say_line(score_row(name + ", best turn", evaluation.sampled.best, weak));
+    say_line(score_row(name + ", greedy", evaluation.greedy.last, weak));
     say_chances(name, evaluation.sampled);
   }
 }

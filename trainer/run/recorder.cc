@@ -70,7 +70,7 @@ void StepRecorder::restore(const Checkpoint& checkpoint) {
   check_learnable(restore_policy(checkpoint, model_.policy), config_.model.allow_not_finite);
   say_exactness(model_.policy, config_);
   learner_.optimizer().restore(manifest.updates, manifest.gradient_norms);
-  order_.restore(manifest.pass_rates);
+  order_.restore(manifest.pass_rates, manifest.left_out);
   if (!run_.forked()) evaluations_ = evaluations_from(manifest.evaluations);
   steps_done_ = step_of_checkpoint_ = manifest.step;
 }
@@ -91,6 +91,7 @@ void StepRecorder::save() {
                .metric = run_.last_value(config_.checkpoint.best),
                .evaluations = to_json(evaluations_),
                .pass_rates = order_.pass_rates(),
+               .left_out = order_.left_out(),
                .records = growing_files(run_.dir()),
                .files = {},
                .ranks = {},
@@ -164,6 +165,7 @@ void StepRecorder::step(StepRecord record) {
   add_memory(model_.policy.options().on_gpu(), metrics);
   add_utilisation(record.learned, generation_flops(model_.policy.config(), record.batch),
                   record.rollout.generate_s, devices_, metrics);
+  metrics["env/tasks_left_out"] = double(order_.left_out().size());
   saver_.look();
   // Within the time of this step, but of the one before.
   metrics["timing_s/save_checkpoint"] = std::exchange(save_s_, 0);

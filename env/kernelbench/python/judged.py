@@ -64,7 +64,7 @@ class Loaded:
         start = time.perf_counter()
         self.tolerance, self.device = request["tolerance"], device
         self.problem = Problem(request["source"], request["precision"], device)
-        room.check(self.problem, keep.available)
+        room.check(self.problem, keep)
         try:
             self.arguments = self.problem.init_inputs()
             self.model = self.problem.build(self.problem.module.Model, self.arguments)
@@ -205,7 +205,11 @@ class Loaded:
     def reply(self):
         weak = self.power()
         return {"status": "ok", "inputs": self.inputs, "outputs": self.outputs, "exchange_bytes": self.bytes, **weak,
-                "as_kernelbench": self.integers, "load_ms": self.load_ms}
+                "promises": self.promises(), "as_kernelbench": self.integers, "load_ms": self.load_ms}
+
+    def promises(self):
+        """Clauses on what each draw of the inputs has, and strict draws keep."""
+        return [clause for at, one in enumerate(self.strict.structures or ()) if one is not None for clause in one.words(f"input {at}")]
 
     def power(self):
         """Names of the answers without work that pass, strictly and comparably."""

@@ -72,7 +72,8 @@ class Reference:
         name = (request["source"], request["precision"], request["tolerance"], request.get("trials", 5))
         if name != self.name:
             self.op_unload(request, descriptors)
-            self.loaded = judged.Loaded(request, self.device, room.Room(self.device), self.drawers)
+            held = sum(one.bytes for one in self.exchanges)
+            self.loaded = judged.Loaded(request, self.device, room.Room(self.device, held), self.drawers)
             try:
                 self.answer = self.loaded.reply()
                 self.generation += sum([one.grow(self.loaded.bytes) for one in self.exchanges])

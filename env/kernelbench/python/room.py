@@ -31,11 +31,21 @@ def bytes_of(inputs, expected):
 class Room:
     """Comparable draws stay on the device while they fit there, then go to the host, and are drawn again where they fit nowhere."""
 
-    def __init__(self, device):
+    def __init__(self, device, held=0):
+        """`held`: bytes of the device that are this process's beside torch's own. What others have, such as a policy, is not there."""
         whole = torch.cuda.get_device_properties(0).total_memory if device == "cuda" else HOST_BYTES / STRICT_SHARE
-        self.available = int(whole) if device == "cuda" else host_bytes()
+        self.available = min(int(whole), torch.cuda.mem_get_info()[0] + torch.cuda.memory_reserved() + held) if device == "cuda" else host_bytes()
         share = whole / int(os.environ.get("TEMPER_MODULE_LANES", 1))  # other lanes keep draws on the same device
         self.strict_bytes, self.comparable_bytes = int(share * STRICT_SHARE), int(share * COMPARABLE_SHARE)
+
+    def fit(self, found, precision_bytes):
+        """Draws that are kept may take what is left beside what is needed: env/kernelbench/module_memory.cc has the same sum."""
+        inputs, weights, outputs = (found[name] for name in ("inputs", "weights", "outputs"))
+        widened = 8 // precision_bytes
+        needed = 3 * inputs + (5 + widened) * weights + 6 * outputs + widened * (inputs + outputs)
+        spare = max(0, self.available - needed)
+        self.strict_bytes = min(self.strict_bytes, int(spare * STRICT_SHARE / (STRICT_SHARE + COMPARABLE_SHARE)))
+        self.comparable_bytes = min(self.comparable_bytes, int(spare * COMPARABLE_SHARE / (STRICT_SHARE + COMPARABLE_SHARE)))
 
     def settle(self, kept, trial):
         """Moves the draw of `trial` to where there is room."""
@@ -143,9 +153,9 @@ def cast_on_meta(value, dtype):
     return value.to(device="meta", dtype=dtype) if isinstance(value, torch.Tensor) else value
 
 
-def check(problem, available):
-    """Errors: ProblemError where the exchange, the model, a draw and the outputs that are compared do not fit into `available` bytes."""
-    found = shapes(problem)
+def check(problem, keep):
+    """Has the Room keep no more than fits. Errors: ProblemError where the exchange, the model, a draw and the outputs that are compared do not."""
+    found, available = shapes(problem), keep.available
     if found is None:
         return
     needed = 3 * found["inputs"] + 2 * found["weights"] + 3 * found["outputs"]
@@ -153,3 +163,5 @@ def check(problem, available):
         parts = ", ".join(f"{found[name] / GIB:.1f} GiB of {name}" for name in ("inputs", "weights", "outputs"))
         raise ProblemError("does_not_fit", f"the problem needs at least {needed / GIB:.0f} GiB to be judged ({parts}); there are "
                            f"{available / GIB:.0f} GiB")
+    if problem.device == "cuda":
+        keep.fit(found, problem.dtype.itemsize)

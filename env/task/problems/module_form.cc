@@ -116,24 +116,33 @@ std::string operators_in(std::string text) {
   return text;
 }
 
-// The source where no field is named: of those that are known, then of any text that is a problem.
+// What a text is, the better the later.
+enum class Likeness { kNothing, kNearly, kAnswer, kProblem };
+
+// A text with a ModelNew answers the problem that it quotes, and says so only where nothing else does. `known`: of a field whose
+// name says that it holds a problem; then it is worth a message what is wrong with it.
+Likeness likeness_of(const FoundSource& found, bool known) {
+  if (found.text.empty()) return Likeness::kNothing;
+  if (!module_problem_lacks(with_model(found.text, found.entry_point)).empty())
+    return known ? Likeness::kNearly : Likeness::kNothing;
+  return top_level_names(found.text).contains("ModelNew") ? Likeness::kAnswer : Likeness::kProblem;
+}
+
+// The source where no field is named: of those that are known, then of any other, the first that is most like a problem.
 void find_anywhere(const Json& row, RowProblem& problem) {
-  const auto is_whole = [](const FoundSource& found) {
-    return module_problem_lacks(with_model(found.text, found.entry_point)).empty();
-  };
+  Likeness best = Likeness::kNothing;
   std::vector<std::string> names = reference_fields();
   for (const auto& [name, value] : row.items())
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-  for (size_t i = 0; i < names.size(); ++i) {
+  for (size_t i = 0; i < names.size() && best < Likeness::kProblem; ++i) {
     const auto value = row.find(names[i]);
     if (value == row.end() || !(value->is_string() || value->is_structured())) continue;
     FoundSource found = source_in(*value);
-    const bool whole = !found.text.empty() && is_whole(found);
-    const bool known = i < reference_fields().size();
-    if (!whole && !(known && problem.source.text.empty())) continue;
+    const Likeness likeness = likeness_of(found, i < reference_fields().size());
+    if (likeness <= best) continue;
+    best = likeness;
     problem.source = std::move(found);
     problem.source_field = names[i];
-    if (whole) return;
   }
 }
 

@@ -206,6 +206,17 @@ TEST_F(Lanes, WhereNothingCanBeJudgedTheRunEnds) {
   EXPECT_NE(end.find("could be judged: the runner does not start"), std::string::npos) << end;
 }
 
+// Neither is it asked again, nor does it count as a judge that does not work.
+TEST_F(Lanes, AProblemThatCannotBeJudgedIsNobodysFault) {
+  std::vector<Task> many(3, tasks()[0]);
+  for (size_t i = 1; i < many.size(); ++i) many[i].name += std::to_string(i);
+  Judge judge(options(2), many);
+  const fs::path asked = folder_ / "asked";
+  for (int i = 0; i < 90; ++i)
+    EXPECT_TRUE(judge.judge(many[size_t(i) % 3].name, asks("unusable " + asked.string(), i)).unusable());
+  EXPECT_EQ(fs::file_size(asked), 90 * std::string("asked\n").size());
+}
+
 TEST_F(Lanes, SignalsAreAnsweredWhileAJudgeStartsAndJudges) {
   Judge judge(options(), tasks());
   const auto said = [](const std::function<void()>& waits) -> std::string {

@@ -80,6 +80,11 @@ def judge(source):
     if asked[0] == "infra":
         return PEER.sendall(wire(verdict(kind="INFRA", reason="the runner does not start", speedup=0, candidate_us=0,
                                          baseline_us=0)))
+    if asked[0] == "unusable":
+        with open(asked[1], "a") as file:
+            file.write("asked\n")
+        return PEER.sendall(wire(verdict(kind="INFRA", reason="draws numbers", speedup=0, candidate_us=0, baseline_us=0,
+                                         problem={"unusable": "draws numbers"})))
     if asked[0] == "infinite":
         return PEER.sendall(wire(verdict(speedup=None)))
     PEER.sendall(wire(verdict()))

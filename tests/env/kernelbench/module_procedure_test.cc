@@ -318,6 +318,32 @@ TEST(ModuleProcedure, IsLockedUp) {
   EXPECT_EQ(kind_and_reason(verdict), "PASS") << verdict.message;
 }
 
+TEST(ModuleProcedure, TellsWhatTheProblemIsWorth) {
+  SKIP_WITHOUT_MODULES();
+  const std::string problem = kModuleProblem;
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string changed = problem;
+    return changed.replace(changed.find(from), from.size(), to);
+  };
+  const Verdict fair = judge_module(module_candidate(kModuleRight));
+  ASSERT_TRUE(fair.problem) << fair.message;
+  EXPECT_EQ(*fair.problem, ProblemNotes());
+  const Verdict weak =
+      judge_module(module_candidate("        return torch.zeros_like(x)"),
+                   module_task("weak", with("torch.relu(self.linear(x))", "0 * self.linear(x)")));
+  EXPECT_EQ(kind_and_reason(weak), "PASS") << weak.message;
+  EXPECT_TRUE(weak.weak());
+  EXPECT_THAT(weak.problem->weak, testing::Contains("zeros"));
+  EXPECT_THAT(weak.problem->weak_comparable, testing::Contains("zeros"));
+  EXPECT_THAT(weak.details, HasSubstr("the problem tells little: "));
+  const Verdict wrong =
+      judge_module(module_candidate("        return torch.relu(self.linear(x)) + 1"),
+                   module_task("triangular", with("torch.randn(64, 96)", "torch.randn(96, 96).tril()")));
+  EXPECT_EQ(kind_and_reason(wrong), "FAIL_INCORRECT tolerance");
+  EXPECT_THAT(wrong.problem->promises, testing::ElementsAre("input 0 is lower triangular"));
+  EXPECT_THAT(wrong.details, HasSubstr("keep what all its draws have: input 0 is lower triangular"));
+}
+
 TEST(ModuleBench, SaysWhatIsWrongWithAProblem) {
   SKIP_WITHOUT_MODULES();
   const std::string problem = kModuleProblem;

@@ -205,6 +205,20 @@ TEST_F(ModuleReader, TheFirstFieldWithAProblemIsTakenOrTheOneNamed) {
 }
 
 // KernelBook's get_init_inputs returns a list of positional and a dictionary of named arguments.
+// An answer that quotes its problem is none where the problem itself is there, whatever the order of the fields.
+TEST_F(ModuleReader, AnAnswerIsNoProblemBesideOne) {
+  const std::string answer = std::string(kSource) + "\nclass ModelNew(nn.Module):\n    pass\n";
+  std::string changed = kSource;
+  const std::string problem = changed.replace(changed.find("relu"), 4, "tanh");
+  const auto line = [](const std::string& fields) { return "{" + fields + "}\n"; };
+  write("rows.jsonl", line("\"a\": " + quoted(answer) + ", \"b\": " + quoted(problem)));
+  EXPECT_EQ(read("rows.jsonl").tasks.at(0).reference, problem);
+  write("known.jsonl", line("\"code\": " + quoted(answer) + ", \"b\": " + quoted(problem)));
+  EXPECT_EQ(read("known.jsonl").tasks.at(0).reference, problem);
+  write("alone.jsonl", line("\"a\": " + quoted(answer)));
+  EXPECT_EQ(read("alone.jsonl").tasks.at(0).reference, answer);
+}
+
 TEST_F(ModuleReader, AClassOfAnotherNameGetsAModel) {
   const std::string source =
       "class Sum(nn.Module):\n    pass\ndef get_inputs(): pass\ndef get_init_inputs():\n    return [[], "

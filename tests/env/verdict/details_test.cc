@@ -22,6 +22,30 @@ Verdict failed(VerdictKind kind, const std::string& reason) {
   return {.kind = kind, .reason = reason, .message = ""};
 }
 
+TEST(Details, TellWhatAProblemMeansForTheVerdict) {
+  const ProblemNotes notes{.weak = {"zeros", "stale"},
+                           .promises = {"input 0 is symmetric", "input 1 rises along axis 0"}};
+  Verdict pass = failed(VerdictKind::kPass, "");
+  pass.message = "PASS speedup 2.00";
+  tell_problem(notes, pass);
+  EXPECT_EQ(pass.details, "PASS speedup 2.00\nthe problem tells little: zeros, stale would pass, too")
+      << "details are told in place of the message";
+  EXPECT_TRUE(pass.weak());
+  Verdict wrong = failed(VerdictKind::kFailIncorrect, "tolerance");
+  wrong.details = "FAIL_INCORRECT an output is wrong\nout: 3 of 4";
+  tell_problem(notes, wrong);
+  EXPECT_EQ(
+      wrong.details,
+      "FAIL_INCORRECT an output is wrong\nout: 3 of 4\ninputs are drawn in other ways than get_inputs draws "
+      "them, but keep what all its draws have: input 0 is symmetric; input 1 rises along axis 0");
+  for (const VerdictKind kind : {VerdictKind::kPass, VerdictKind::kFailIncorrect, VerdictKind::kHack}) {
+    Verdict plain = failed(kind, "");
+    tell_problem({.weak_comparable = {"zeros"}}, plain);
+    EXPECT_EQ(plain.details, "");
+    EXPECT_TRUE(plain.problem);
+  }
+}
+
 TEST(Details, KeepAllCompilerErrorsWithTheirLines) {
   EXPECT_EQ(compiler_details("candidate.cc: In function 'void kernel()':\n"
                              "candidate.cc:7:9: error: expected ';' before '}' token\n"

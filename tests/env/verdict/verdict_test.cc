@@ -31,6 +31,23 @@ Verdict fast() {
   return verdict;
 }
 
+TEST(Verdict, KnowsWhatItsProblemTells) {
+  Verdict verdict = fast();
+  EXPECT_FALSE(verdict.weak() || verdict.unusable() || nlohmann::json(verdict).contains("problem"));
+  verdict.problem = ProblemNotes{.weak = {}, .weak_comparable = {"zeros"}};
+  EXPECT_FALSE(verdict.weak()) << "KernelBench's count pays nobody";
+  verdict.problem->weak = {"zeros", "stale"};
+  verdict.naive = {.pass = true, .speedup = 4.5, .binding = true};
+  const auto back = nlohmann::json::parse(nlohmann::json(verdict).dump()).get<Verdict>();
+  EXPECT_TRUE(back.weak());
+  EXPECT_EQ(*back.problem, *verdict.problem);
+  EXPECT_TRUE(told(back).weak());
+  const Verdict none = unusable_problem("task t: draws numbers in forward");
+  EXPECT_TRUE(none.infra() && none.unusable() && !none.weak());
+  EXPECT_EQ(none.problem->unusable, none.reason);
+  EXPECT_FALSE(infra("the runner does not start").unusable());
+}
+
 TEST(Verdict, NoTimeIsZeroInfiniteOrNoNumber) {
   EXPECT_EQ(unsound(fast()), "");
   EXPECT_EQ(unsound(infra("x")), "");

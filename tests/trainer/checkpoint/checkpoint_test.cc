@@ -176,6 +176,9 @@ TEST_F(Checkpoints, AManifestHoldsWhatASpikeIsMeasuredBy) {
   Manifest made = manifest(3);
   made.gradient_norms = {0.1, 2, 1e-300};
   EXPECT_EQ(manifest_from(to_text(made)).gradient_norms, made.gradient_norms);
+  EXPECT_TRUE(manifest_from(to_text(made)).left_out.empty());
+  made.left_out = {{"level1_19_relu", "weak"}};
+  EXPECT_EQ(manifest_from(to_text(made)).left_out, made.left_out);
   nlohmann::json json = nlohmann::json::parse(to_text(made));
   json["gradient_norms"] = {0.1, "two"};
   EXPECT_THROW(manifest_from(with_digest(json)), ConfigError);

@@ -72,6 +72,16 @@ TEST_F(Collecting, PassesEndWithTheFirstRightAnswer) {
   EXPECT_EQ(collected.right, 2);
 }
 
+TEST_F(Collecting, ARightAnswerToAWeakProblemIsKeptOnlyIfAsked) {
+  env::Verdict weak = passed(9);
+  weak.problem = env::ProblemNotes{.weak = {"zeros"}};
+  const std::vector<rollout::Trajectory> both = {sampled(0, {{code_answer("a"), weak}}),
+                                                 sampled(1, {{code_answer("b"), passed(2)}})};
+  EXPECT_EQ(last(select(both)), std::vector{code_answer("b")});
+  options.weak = true;
+  EXPECT_EQ(last(select(both)), (std::vector{code_answer("a"), code_answer("b")}));
+}
+
 TEST_F(Collecting, AnswersInFrontAreShownAsTheContextShowedThem) {
   options.context.rule = "drop_reasoning";
   const Collected collected =

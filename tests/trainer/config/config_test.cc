@@ -186,9 +186,9 @@ TEST_F(OwnPrompts, TheStyleIsDecidedByTheModel) {
 }
 
 TEST(Config, ALanguageThatNoTaskIsInNamesThoseThatThereAre) {
-  const auto why = [](const std::string& path) {
+  const auto why = [](const std::string& path, const std::string& language = "triton") {
     try {
-      load_tasks(read_config("", {"tasks.path=" + path, "tasks.language=triton"}));
+      load_tasks(read_config("", {"tasks.path=" + path, "tasks.language=" + language}));
     } catch (const ConfigError& e) {
       return std::string(e.what());
     }
@@ -199,8 +199,19 @@ TEST(Config, ALanguageThatNoTaskIsInNamesThoseThatThereAre) {
   write_file(problem,
              "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x\n\n"
              "def get_inputs():\n    return [torch.rand(4)]\n\ndef get_init_inputs():\n    return []\n");
-  EXPECT_THAT(why(problem.string()), AllOf(HasSubstr("there are tasks in: kernelbench"),
-                                           HasSubstr("take tasks.language=kernelbench")));
+  EXPECT_THAT(why(problem.string(), "cpp"), AllOf(HasSubstr("there are tasks in: kernelbench"),
+                                                  HasSubstr("take tasks.language=kernelbench")));
+  // A recipe's language is then what kernels are asked in.
+  for (const auto& [language, rule, triton] :
+       {std::tuple("triton", "one_shot", true), std::tuple("cuda", "drkernel", false),
+        std::tuple("kernelbench", "drkernel", true), std::tuple("auto", "kevin", false)}) {
+    const RunConfig config =
+        read_config("", {"tasks.path=" + problem.string(), fmt::format("tasks.language={}", language),
+                         fmt::format("rollout.prompt.rule={}", rule)});
+    EXPECT_EQ(load_tasks(config).at(0).language, "kernelbench");
+    EXPECT_EQ(tasks_in_language(config).size(), 1u);
+    EXPECT_EQ(config.rollout.context.prompt.in_triton(), triton) << language << rule;
+  }
   fs::remove(problem);
 }
 

@@ -64,6 +64,46 @@ TEST(ModuleScores, ARightAnswerWithoutATimeIsCorrectAndNotFast) {
   EXPECT_EQ(score.speedup, 0);
 }
 
+// Of the four the first two are weak, one of them by KernelBench's count alone.
+TEST(ModuleScores, WeakProblemsHaveARowOfTheirOwn) {
+  std::vector<ModuleAnswer> answers = four();
+  answers[0].verdict.problem = env::ProblemNotes{.weak_comparable = {"zeros"}};
+  answers[1].verdict.problem = env::ProblemNotes{.weak = {"stale"}, .weak_comparable = {"stale"}};
+  answers[2].verdict.problem = env::ProblemNotes{};
+  const ModuleScore comparable = comparable_score(answers, module_baselines(answers));
+  EXPECT_EQ(comparable.weak, 2);
+  EXPECT_DOUBLE_EQ(comparable.correct_on_others, 0);
+  const ModuleScore strict = strict_score(answers);
+  EXPECT_EQ(strict.weak, 1);
+  EXPECT_DOUBLE_EQ(strict.correct_on_others, 1.0 / 3);
+  const std::string table = fmt::format("{}", fmt::join(module_table({{"greedy", &answers}}), "\n"));
+  EXPECT_THAT(table, HasSubstr("  weak problems                        2                   1\n"));
+  EXPECT_THAT(table, HasSubstr("  correct on others                0.0 %              33.3 %"));
+  Metrics metrics;
+  add_metrics("val/greedy", answers, metrics);
+  EXPECT_EQ(metrics.at("val/greedy/level1/comparable/weak"), 2);
+  EXPECT_DOUBLE_EQ(metrics.at("val/greedy/level1/strict/correct_on_others"), 1.0 / 3);
+}
+
+TEST(ModuleScores, PublishedTimesTakeThePlaceOfOurOwn) {
+  std::vector<ModuleAnswer> answers = four();  // 1 ms of 4, 2 ms of 2
+  for (ModuleAnswer& answer : answers) answer.published = PublishedTime{};
+  answers[0].published = PublishedTime{{.mean = 1.5, .num_trials = 100}, "NVIDIA H100"};
+  EXPECT_EQ(module_baselines(answers).at("level1_1").mean, 4) << "what is written is our own";
+  EXPECT_EQ(comparable_baselines(answers).size(), 1u);
+  const ModuleScore score = comparable_score(answers, comparable_baselines(answers));
+  EXPECT_DOUBLE_EQ(score.speedup, 1.5);
+  EXPECT_DOUBLE_EQ(score.correct, 0.5);
+  EXPECT_DOUBLE_EQ(score.fast[0], 0.25) << "a right answer without a time is not fast";
+  const std::string table = fmt::format("{}", fmt::join(module_table({{"greedy", &answers}}), "\n"));
+  EXPECT_THAT(
+      table,
+      HasSubstr("over published times of NVIDIA H100; 3 of the problems have none and count as not fast, "
+                "such as level1_2"));
+  EXPECT_THAT(table, HasSubstr("geometric mean                 1.5000×"));
+  EXPECT_EQ(comparable_baselines(four()).at("level1_1").mean, 4);
+}
+
 TEST(ModuleScores, BaselinesAreTheFirstThatIsKnown) {
   const auto baselines =
       module_baselines({module_answer(1, 1, 0, failed(), 0, 0), module_answer(1, 1, 1, failed(), 0, 7),

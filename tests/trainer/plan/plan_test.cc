@@ -1,6 +1,9 @@
 #include "trainer/plan/plan.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "base/error.h"
 #include "policy/cuda/device.h"
@@ -19,7 +22,7 @@ RunConfig gpu_config() {
                           "rollout.max_sequences=4", "learner.micro_batch_tokens=18432"});
 }
 
-const std::vector<MemoryItem> kJudge{{"judge", int64_t(6) << 30}};
+const JudgePlan kJudge{.items = {{"judge", int64_t(6) << 30}}};
 
 int64_t bytes_of(const MemoryPlan& memory, const std::string& what) {
   for (const MemoryItem& item : memory.items)
@@ -287,35 +290,122 @@ env::Task task_in(const std::string& language) {
   return task;
 }
 
-TEST(JudgeMemory, IsNothingWhereTheJudgeIsElsewhere) {
+// What is learned of problems stays out of the user's folder.
+class JudgeMemory : public testing::Test {
+ protected:
+  ~JudgeMemory() override { std::filesystem::remove(cache_ + ".problems"); }
+  RunConfig config() const {
+    RunConfig config = gpu_config();
+    config.env.cache = cache_;
+    return config;
+  }
+  // Beside which so many bytes are left.
+  PlanSite site_with(int64_t room) const {
+    PlanSite site{.free_gpu_bytes = 0};
+    site.free_gpu_bytes = room - room_beside_policy(config(), shape_, site);
+    return site;
+  }
+  JudgePlan plan(const std::vector<env::Task>& tasks, const PlanSite& site) const {
+    return judge_plan(config(), shape_, tasks, site);
+  }
+  const std::string cache_ =
+      (std::filesystem::temp_directory_path() / fmt::format("temper_plan_{}", ::getpid())).string();
+  const policy::ModelConfig shape_ = *published_shape("Qwen3-8B");
+};
+
+TEST_F(JudgeMemory, IsNothingWhereTheJudgeIsElsewhere) {
   const PlanSite site{.free_gpu_bytes = int64_t(80) << 30};
   RunConfig config = gpu_config();
-  EXPECT_TRUE(judge_gpu_memory(config, {task_in("cpp")}, site).empty());
-  const auto cuda = judge_gpu_memory(config, {task_in("cuda")}, site);
+  EXPECT_TRUE(judge_plan(config, shape_, {task_in("cpp")}, site).items.empty());
+  const auto cuda = judge_plan(config, shape_, {task_in("cuda")}, site).items;
   ASSERT_EQ(cuda.size(), 1u);
   EXPECT_EQ(cuda[0].bytes, int64_t(6) << 30);
   config.env.gpus = {1};
-  EXPECT_TRUE(judge_gpu_memory(config, {task_in("cuda")}, site).empty());
+  EXPECT_TRUE(judge_plan(config, shape_, {task_in("cuda")}, site).items.empty());
   config.env.gpus = {};
   config.model.device = "cpu";
-  EXPECT_TRUE(judge_gpu_memory(config, {task_in("cuda")}, site).empty());
+  EXPECT_TRUE(judge_plan(config, shape_, {task_in("cuda")}, site).items.empty());
 }
 
-TEST(JudgeMemory, OfModulesIsThatOfTheLargestProblem) {
+constexpr int64_t kTensor = int64_t(4) << 20, kContexts = 5 * (int64_t(600) << 20);
+// Of level1_1_add: exchange, reference, modules.
+constexpr int64_t kLeast = (3 + 1 + 3 + 4 + 2) * kTensor + kContexts, kDraws = (24 * 3 + 5 * 2) * kTensor;
+
+TEST_F(JudgeMemory, OfModulesIsThatOfTheLargestProblem) {
   SKIP_WITHOUT_MODULES();
-  const PlanSite site{.free_gpu_bytes = int64_t(80) << 30};
   env::Task small = task_in("kernelbench"), broken = small;
   small.name = "small";
   small.reference.replace(small.reference.find("1024, 1024"), 10, "16, 16");
   broken.reference = "import no_such_package\n";
-  const auto items = judge_gpu_memory(gpu_config(), {small, task_in("kernelbench"), broken}, site);
-  const int64_t tensor = int64_t(4) << 20;
-  const MemoryPlan gpu{.name = "", .items = items};
-  EXPECT_EQ(bytes_of(gpu, "judge, exchange of level1_1_add"), 3 * tensor);
-  EXPECT_EQ(bytes_of(gpu, "judge, its reference"), (1 + 3 + 4) * tensor);
-  EXPECT_EQ(bytes_of(gpu, "judge, draws that are kept"), (24 * 3 + 5 * 2) * tensor);
-  EXPECT_EQ(bytes_of(gpu, "judge, baseline and a candidate"), 2 * tensor);
-  EXPECT_EQ(bytes_of(gpu, "judge, 5 contexts"), 5 * (int64_t(600) << 20));
+  const JudgePlan judge = plan({small, task_in("kernelbench"), broken}, site_with(int64_t(40) << 30));
+  const MemoryPlan gpu{.name = "", .items = judge.items};
+  EXPECT_EQ(bytes_of(gpu, "judge, exchange of level1_1_add"), 3 * kTensor);
+  EXPECT_EQ(bytes_of(gpu, "judge, its reference"), (1 + 3 + 4) * kTensor);
+  EXPECT_EQ(bytes_of(gpu, "judge, draws that are kept"), kDraws);
+  EXPECT_EQ(bytes_of(gpu, "judge, baseline and a candidate"), 2 * kTensor);
+  EXPECT_EQ(bytes_of(gpu, "judge, 5 contexts"), kContexts);
+  EXPECT_EQ(gpu.needed_bytes(), kLeast + kDraws);
+  EXPECT_TRUE(judge.modules && judge.left_out.empty());
+  // Where less is left, fewer draws are kept.
+  const MemoryPlan tight{.name = "",
+                         .items = plan({small, task_in("kernelbench")}, site_with(kLeast + 100)).items};
+  EXPECT_EQ(bytes_of(tight, "judge, exchange of level1_1_add"), 3 * kTensor);
+  EXPECT_EQ(bytes_of(tight, "judge, draws that are kept"), 100);
+}
+
+TEST_F(JudgeMemory, LeavesOutWhatDoesNotFitBesideThePolicy) {
+  SKIP_WITHOUT_MODULES();
+  env::Task small = task_in("kernelbench");
+  small.name = "small";
+  small.reference.replace(small.reference.find("1024, 1024"), 10, "16, 16");
+  const PlanSite site = site_with(kLeast - 1);
+  const JudgePlan judge = plan({task_in("kernelbench"), small}, site);
+  ASSERT_EQ(judge.left_out.size(), 1u);
+  EXPECT_EQ(judge.left_out[0].task, "level1_1_add");
+  EXPECT_EQ(judge.left_out[0].bytes, kLeast);
+  EXPECT_EQ(judge.room_bytes, kLeast - 1);
+  const Plan whole = make_plan(config(), shape_, site, judge);
+  EXPECT_EQ(misfit(whole), "");
+  EXPECT_THAT(
+      left_out_text(whole),
+      testing::AllOf(testing::StartsWith("left out: 1 of 2 problems"), HasSubstr("level1_1_add (3.0 GiB)"),
+                     HasSubstr("env.gpus gives the judge GPUs of its own"),
+                     HasSubstr("Beside all of them: rollout.max_sequences may be up to 3")));
+  EXPECT_THAT(to_text(whole), HasSubstr("left out: 1 of 2 problems"));
+  // Where none fits it is the judge's fault, and where the policy does not fit the policy's.
+  const JudgePlan none = plan({task_in("kernelbench"), small}, site_with(kContexts - 1));
+  EXPECT_EQ(none.left_out.size(), 1u);
+  EXPECT_THAT(
+      misfit(make_plan(config(), shape_, site_with(kContexts - 1), none)),
+      testing::AllOf(HasSubstr(", which fits by itself, and the judge 2.9 GiB"), HasSubstr("env.gpus")));
+  const JudgePlan all = plan({task_in("kernelbench"), small}, site_with(-1));
+  EXPECT_TRUE(all.left_out.empty());
+  EXPECT_THAT(misfit(make_plan(config(), shape_, site_with(-1), all)),
+              HasSubstr("which is too much by itself, and the judge "));
+}
+
+TEST_F(PaperPlan, OfModulesCountsTheirJudging) {
+  const policy::ModelConfig shape = *published_shape("Qwen3-8B");
+  RunConfig config = gpu_config();
+  config.rollout.context.prompt.rule = "drkernel";
+  const JudgePlan modules{.modules = true};
+  const StepCost step = make_plan(config, shape, site_, modules).step;
+  // 768 verdicts and 16 problems on eight GPUs.
+  EXPECT_DOUBLE_EQ(step.judge_s, (768 * 2.0 + 16 * 5.0) / 8);
+  EXPECT_THAT(to_text(make_plan(config, shape, site_, modules)),
+              testing::AllOf(HasSubstr("202 s to judge in turn with it"),
+                             HasSubstr("a verdict on a module 2.0 s of a GPU")));
+  config.env.gpus = {0, 1};
+  EXPECT_DOUBLE_EQ(make_plan(config, shape, site_, modules).step.judge_s, (768 * 2.0 + 16 * 5.0) / 2);
+  EXPECT_THAT(to_text(make_plan(config, shape, site_, modules)), HasSubstr("to judge beside it"));
+  config.rollout.context.prompt.kernels = "cuda";
+  config.env.gpus = {};
+  EXPECT_DOUBLE_EQ(make_plan(config, shape, site_, modules).step.judge_s, step.judge_s);
+  site_.cores = 4;
+  EXPECT_DOUBLE_EQ(make_plan(config, shape, site_, modules).step.judge_s, 768 * 28.0 / (4 * 8))
+      << "cores compile";
+  EXPECT_THAT(to_text(make_plan(config, shape, site_, {})),
+              HasSubstr("a verdict 0.55 s of one of 16 cores a GPU"));
 }
 
 TEST(PublishedShapes, AreValid) {

@@ -58,9 +58,10 @@ struct Measured {
   std::vector<double> run_ms;  // for candidates that were run
   double seconds = 0;
   std::map<std::string, int64_t> kinds;
-  std::vector<nlohmann::json> unexpected;  // candidates that were judged otherwise than expected
-  StageTimes ms;                           // summed
-  std::vector<nlohmann::json> long_ones;   // of each, what it was and how long it took where candidates queue
+  std::vector<nlohmann::json> unexpected;             // candidates that were judged otherwise than expected
+  StageTimes ms;                                      // summed
+  std::map<std::string, env::ProblemNotes> problems;  // by task, where the judge has opened it
+  std::vector<nlohmann::json> long_ones;  // of each, what it was and how long it took where candidates queue
   HostHalfCounts host_halves;
   TreeUsage early, late;  // after a tenth, at the end
   int64_t gpu_early_mib = -1, gpu_late_mib = -1;
@@ -71,10 +72,12 @@ using Candidates = std::vector<BenchCandidate>;
 nlohmann::json long_one(const BenchCandidate& candidate, const Verdict& v) {
   StageTimes ms;
   ms.add(v);
-  return {{"name", candidate.name},         {"task", candidate.task},
-          {"kind", env::to_string(v.kind)}, {"pairs", v.pairs},
-          {"audited", v.audited},           {"baseline_us", v.baseline_us},
-          {"candidate_us", v.candidate_us}, {"ms", ms.json()}};
+  nlohmann::json line = {{"name", candidate.name},         {"task", candidate.task},
+                         {"kind", env::to_string(v.kind)}, {"pairs", v.pairs},
+                         {"audited", v.audited},           {"baseline_us", v.baseline_us},
+                         {"candidate_us", v.candidate_us}, {"ms", ms.json()}};
+  if (v.problem) line["problem"] = *v.problem;
+  return line;
 }
 
 nlohmann::json unexpected(const BenchCandidate& candidate, const Verdict& v, const std::string& why) {
@@ -137,6 +140,7 @@ void judge_range(Judge& judge, const Load& load, int64_t begin, int64_t end, dou
       const auto [at_s, candidate] = sent.at(judged.ticket);
       m.latency_s.push_back(now_s() - at_s);
       sent.erase(judged.ticket);
+      if (judged.verdict.problem) m.problems.insert_or_assign(candidate->task, *judged.verdict.problem);
       const std::string kind = env::to_string(judged.verdict.kind);
       ++m.kinds[judged.verdict.hack() ? fmt::format("{} ({})", kind, judged.verdict.reason) : kind];
       if (const auto why = candidate->unexpected(judged.verdict))
@@ -219,6 +223,7 @@ nlohmann::json report(const Measured& m, int64_t lanes, int64_t gpus) {
           {"latency_p50_s", quantile(m.latency_s, 0.5)},
           {"latency_p95_s", quantile(m.latency_s, 0.95)},
           {"kinds", m.kinds},
+          {"problems", m.problems},
           {"unexpected", m.unexpected},
           {"known_host_halves", known_share(m.host_halves)},
           {"stages", stages(m, lanes, gpus)},
@@ -244,11 +249,13 @@ struct Repeated {
   std::map<std::string, int64_t> kinds;
   std::vector<double> speedups, us, baseline_us, device_us, comparable_us;
   std::vector<std::string> messages;  // of those that do not pass
+  std::optional<env::ProblemNotes> problem;
   StageTimes ms;
 
   void add(const Verdict& verdict, int64_t times) {
     ++kinds[env::to_string(verdict.kind)];
     ms.add(verdict, 1 / double(times));
+    if (verdict.problem) problem = verdict.problem;
     if (!verdict.pass()) return messages.push_back(first_line(verdict));
     speedups.push_back(verdict.speedup);
     us.push_back(verdict.candidate_us);
@@ -268,6 +275,7 @@ struct Repeated {
         {"deviation", relative_deviation(speedups)},
         {"mean_ms", ms.json()}};
     if (!messages.empty()) row["messages"] = messages;
+    if (problem) row["problem"] = *problem;
     if (!comparable_us.empty()) row["comparable_us"] = quantile(comparable_us, 0.5);
     return row;
   }

@@ -43,6 +43,8 @@ RunConfig read_with_model(const ConfigWords& words);
 RunConfig read_to_sample(const ConfigWords& words);
 // The model's folder for --model or for a path on the command line. If it names a run, what is chosen is printed.
 std::filesystem::path model_folder(const std::string& path, const std::string& field);
+// load_tasks, which says on standard error what of problems in PyTorch is left out, if `tells`.
+std::vector<env::Task> tasks_and_notes(const RunConfig& config, bool tells);
 void declare_config(CLI::App& command, ConfigWords& words);
 void declare_overrides(CLI::App& command, ConfigWords& words);
 

@@ -23,8 +23,7 @@ void prepare_evaluation(RunConfig& config, policy::Communicator& ranks) {
   if (config.model.path.empty())
     throw ConfigError("model.path: eval needs a model; pass model.path=DIR, such as {}",
                       (config.run.path() / "checkpoints" / "final").string());
-  if (ranks.rank() == 0)
-    for (const std::string& note : left_out_problems(config)) fmt::print(stderr, "{}\n", note);
+  published_baseline(config.eval);  // or throws, before anything is generated
   share_machine(config, ranks);
   use_device(config.model, starting_shape(config), ranks, config.rollout.max_context_tokens);
 }
@@ -55,7 +54,7 @@ int run_eval(const RunConfig& config, policy::Communicator& ranks, const EvalOut
   env::JudgeOptions judging = config.env;
   judging.compare_refused = true;
   judging.compared = 1;
-  env::Judge judge(judging, evaluated_tasks(config));
+  env::Judge judge(judging, tasks_and_notes(config, ranks.rank() == 0));
   std::vector<rollout::Trajectory> kept;
   std::vector<rollout::Trajectory>* const keep = outputs.trajectories.empty() ? nullptr : &kept;
   const NamedEvaluation result{"policy", evaluate(model, judge, config, keep, progress_bar("eval"))};

@@ -1,5 +1,7 @@
 #include "env/judge/judge.h"
 
+#include <fmt/ranges.h>
+
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -79,6 +81,14 @@ void print_comparable(const env::ComparableResult& result) {
   fmt::print("{}\n", result.excessive_speedup ? ", excessive speedup" : "");
 }
 
+// "the problem: weak strictly: none, as KernelBench counts: zeros, stale; each draw: input 0 is symmetric".
+void print_problem(const env::ProblemNotes& notes) {
+  if (!notes.unusable.empty()) return;  // the message is the same
+  fmt::print("the problem: answers without work that pass: strictly {}, as KernelBench counts {}\n",
+             env::weak_text(notes.weak), env::weak_text(notes.weak_comparable));
+  if (!notes.promises.empty()) fmt::print("each draw of its inputs: {}\n", fmt::join(notes.promises, "; "));
+}
+
 void print_verdict(const env::Verdict& v) {
   fmt::print("{}{}\n", env::to_string(v.kind), v.reason.empty() ? "" : " (" + v.reason + ")");
   if (v.candidate_us > 0)
@@ -95,6 +105,7 @@ void print_verdict(const env::Verdict& v) {
   if (!v.configuration.empty()) fmt::print("{}\n", v.configuration);
   if (v.profile) print_profile(*v.profile);
   if (v.comparable) print_comparable(*v.comparable);
+  if (v.problem) print_problem(*v.problem);
   if (!v.message.empty()) fmt::print("{}\n", v.message);
   if (!v.details.empty()) fmt::print("\n{}\n\n", v.details);
   fmt::print("compile {:.0f} ms, run {:.0f} ms, in all {:.0f} ms\n", v.compile_ms, v.run_ms, v.total_ms);

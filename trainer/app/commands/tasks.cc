@@ -6,10 +6,13 @@
 #include "base/error.h"
 #include "base/input/near_names.h"
 #include "base/input/printable.h"
+#include "env/verdict/known_notes.h"
+#include "env/verdict/problem_sizes.h"
 #include "rollout/example_turns.h"
 #include "trainer/app/checks.h"
 #include "trainer/app/commands/commands.h"
 #include "trainer/app/commands/prompts.h"
+#include "trainer/run/terminal.h"
 
 namespace temper::trainer {
 
@@ -27,8 +30,9 @@ bool matches(const Task& task, const std::vector<std::string>& patterns) {
 }
 
 std::vector<Task> tasks_found(const RunConfig& config, const std::vector<std::string>& patterns) {
-  std::vector<Task> tasks = tasks_in_language(config);
-  std::vector<std::string> names;
+  std::vector<std::string> notes, names;
+  std::vector<Task> tasks = tasks_in_language(config, &notes);
+  for (const std::string& note : notes) say_beside(note);
   for (const Task& task : tasks) names.push_back(task.name);
   std::erase_if(tasks, [&](const Task& task) {
     const auto& wanted = config.tasks.names;
@@ -41,22 +45,37 @@ std::vector<Task> tasks_found(const RunConfig& config, const std::vector<std::st
   return tasks;
 }
 
-void print_table(const std::vector<Task>& tasks) {
+// What judges have found out about the problems in PyTorch among them, so far.
+env::KnownNotes known_notes(const RunConfig& config, const std::vector<Task>& tasks) {
+  const bool modules = std::ranges::any_of(tasks, [](const Task& task) { return task.module.has_value(); });
+  return env::KnownNotes(modules ? env::problem_sizes_file(config.env.cache) : "");
+}
+
+// "  weak: none / zeros, stale", strictly and as KernelBench counts.
+std::string weakness(const Task& task, const env::KnownNotes& known) {
+  if (!task.module) return "";
+  const env::ProblemNotes* notes = known.find(task);
+  if (notes == nullptr) return "  weak: not judged yet";
+  if (!notes->unusable.empty()) return "  unusable: " + notes->unusable;
+  return fmt::format("  weak: {} / {}", env::weak_text(notes->weak), env::weak_text(notes->weak_comparable));
+}
+
+void print_table(const std::vector<Task>& tasks, const env::KnownNotes& known) {
   size_t name = 4, family = 6;
   for (const Task& task : tasks)
     name = std::max(name, task.name.size()), family = std::max(family, task.family.size());
   for (const Task& task : tasks)
-    fmt::print("{:<{}}  {:<6}  {:<{}}  {}\n", task.name, name, task.language, task.family, family,
-               task.held_out() ? "held out" : task.split);
+    fmt::print("{:<{}}  {:<6}  {:<{}}  {}{}\n", task.name, name, task.language, task.family, family,
+               task.held_out() ? "held out" : task.split, weakness(task, known));
 }
 
-void print_lines(const std::vector<Task>& tasks) {
-  for (const Task& task : tasks)
-    fmt::print(
-        "{}\n",
-        nlohmann::json{
-            {"name", task.name}, {"language", task.language}, {"family", task.family}, {"split", task.split}}
-            .dump());
+void print_lines(const std::vector<Task>& tasks, const env::KnownNotes& known) {
+  for (const Task& task : tasks) {
+    nlohmann::json line = {
+        {"name", task.name}, {"language", task.language}, {"family", task.family}, {"split", task.split}};
+    if (const env::ProblemNotes* notes = known.find(task)) line["problem"] = *notes;
+    fmt::print("{}\n", line.dump());
+  }
 }
 
 // The one whose name is typed in full is meant alone.
@@ -78,12 +97,13 @@ int run_tasks(const TaskWords& words) {
   for (const std::string& word : words.config.overrides)
     (word.find('=') == std::string::npos ? patterns : options.overrides).push_back(word);
   const RunConfig config = options.read();
-  for (const std::string& note : left_out_problems(config)) fmt::print(stderr, "{}\n", note);
   const std::vector<Task> tasks = tasks_found(config, patterns);
-  if (words.prints_prompts || !words.prompt.verdict.empty())
+  if (words.prints_prompts || !words.prompt.verdict.empty()) {
     print_prompts(config, asked(tasks, patterns), words.prompt);
-  else
-    words.prompt.json ? print_lines(tasks) : print_table(tasks);
+    return kExitOk;
+  }
+  const env::KnownNotes known = known_notes(config, tasks);
+  words.prompt.json ? print_lines(tasks, known) : print_table(tasks, known);
   return kExitOk;
 }
 

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <set>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/process.h"
@@ -14,6 +16,7 @@
 #include "trainer/app/ranks.h"
 #include "trainer/cold_start/starting_model.h"
 #include "trainer/config/device.h"
+#include "trainer/evaluate/evaluate.h"
 #include "trainer/plan/dry_run.h"
 #include "trainer/plan/plan.h"
 #include "trainer/plan/published_shapes.h"
@@ -43,17 +46,28 @@ Plan check_and_plan(RunConfig& config, Communicator& ranks, bool goes_on, bool t
   share_machine(config, ranks);
   const policy::ModelConfig shape = starting_shape(config);
   use_device(config.model, shape, ranks, config.rollout.max_context_tokens);
-  const std::vector<env::Task> tasks = load_tasks(config);
-  if (ranks.rank() == 0)
-    for (const std::string& note : left_out_problems(config)) fmt::print(stderr, "{}\n", note);
+  const std::vector<env::Task> tasks = tasks_and_notes(config, ranks.rank() == 0);
   check_tasks(config, tasks);
-  RunConfig planned = config;  // a conversation longer than a pack is one by itself
+  published_baseline(config.eval);  // or throws
+  RunConfig planned = config;       // a conversation longer than a pack is one by itself
   const CheckedData data = check_data(config, shape, &ranks);
   if (tells) say_data(data);
   planned.cold_start.micro_batch_tokens = std::max(config.cold_start.micro_batch_tokens, data.longest);
   if (ranks.rank() == 0 && !goes_on) check_start(config, shape, tasks, true);
   const PlanSite site = site_here(config, ranks);
-  return make_plan(planned, shape, site, judge_gpu_memory(config, tasks, site));
+  return make_plan(planned, shape, site, judge_plan(planned, shape, tasks, site));
+}
+
+// Problems that do not fit on some rank. Their memories may differ, and what is asked must not.
+std::vector<std::string> too_large_for_some(const Plan& plan, Communicator& ranks) {
+  std::string mine;
+  for (const TooLarge& one : plan.judge.left_out) mine += one.task + "\n";
+  std::set<std::string> all;
+  for (const std::string& names : ranks.all_gather(mine, "problems that do not fit")) {
+    std::istringstream lines(names);
+    for (std::string name; std::getline(lines, name);) all.insert(name);
+  }
+  return {all.begin(), all.end()};
 }
 
 // True on rank 0 where the run in the directory is complete: then nothing is to be done.
@@ -106,8 +120,9 @@ int plan_for(RunConfig config, const std::string& machine) {
     config.model.path = model_folder(config.model.path, "model.path").string();
   const RunConfig as_read = config;
   const policy::ModelConfig shape = planned_shape(config);
-  const std::vector<env::Task> tasks = load_tasks(config);
+  const std::vector<env::Task> tasks = tasks_and_notes(config, true);
   check_tasks(config, tasks);
+  published_baseline(config.eval);  // or throws
   const bool here = std::filesystem::exists(std::filesystem::path(config.model.path) / "config.json");
   check_start(config, shape, tasks, here);
   config.model.device = "cuda";
@@ -122,20 +137,34 @@ int plan_for(RunConfig config, const std::string& machine) {
       !unknown.empty())
     fmt::print(stderr, "a run would be refused: model on a GPU: {}\n", unknown);
   fmt::print(stderr, "{} parameters, {} ranks\n", shape.parameter_count(), site.ranks);
-  print_plan(as_read, make_plan(config, shape, site, judge_gpu_memory(config, tasks, site)));
+  print_plan(as_read, make_plan(config, shape, site, judge_plan(config, shape, tasks, site)));
   return kExitOk;
+}
+
+// Where modules are judged on the policy's own GPU, as many at a time as fit beside it.
+env::JudgeOptions judge_beside_policy(const RunConfig& config, const Plan& plan) {
+  env::JudgeOptions options = config.env;
+  if (!plan.judge.modules || plan.judge.items.empty() || plan.judge.room_bytes <= 0) return options;
+  int64_t one_bytes = 1;
+  for (const MemoryItem& item : plan.judge.items) one_bytes += item.bytes;
+  options.module_bytes = plan.judge.room_bytes;
+  if (options.module_lanes == 0)
+    options.module_lanes =
+        std::clamp<int64_t>(options.module_bytes / one_bytes, 1, env::module_lanes(config.env, 1));
+  return options;
 }
 
 int run_train(RunConfig& config, const Plan& plan, Communicator& ranks) {
   connect_devices(config.model, ranks);
   policy::use_threads(config.run.threads);
-  env::Judge judge(config.env, judged_tasks(config));
+  env::Judge judge(judge_beside_policy(config, plan), judged_tasks(config));
   Run run(config, ranks);
   judge.keep_journal(run.journal(), run.known_verdict_bytes());
   say_start(config, judge, ranks);
   run.say_start();
   say_memory(plan);
-  train(config, judge, run);
+  if (const std::string line = left_out_text(plan); !line.empty()) say_line(line);
+  train(config, judge, run, too_large_for_some(plan, ranks));
   return any_interrupted(ranks) ? kExitInterrupted : kExitOk;
 }
 

@@ -15,6 +15,7 @@
 #include "trainer/config/prompt_style.h"
 #include "trainer/run/console.h"
 #include "trainer/run/interrupted.h"
+#include "trainer/run/terminal.h"
 
 namespace temper::trainer {
 namespace {
@@ -104,6 +105,14 @@ RunConfig read_with_model(const ConfigWords& words) {
   RunConfig config = words.read();
   if (!config.model.path.empty()) config.model.path = model_folder(config.model.path, "model.path").string();
   return config;
+}
+
+std::vector<env::Task> tasks_and_notes(const RunConfig& config, bool tells) {
+  std::vector<std::string> notes;
+  std::vector<env::Task> tasks = load_tasks(config, &notes);
+  if (tells)
+    for (const std::string& note : notes) say_beside(note);
+  return tasks;
 }
 
 RunConfig read_to_sample(const ConfigWords& words) {
