@@ -106,7 +106,7 @@ void JudgeOptions::visit(OptionVisitor& v) {
   v.option("module_lanes", module_lanes,
            {.help = "modules of PyTorch that are judged at a time on one GPU; calls are timed one candidate "
                     "after another. Each holds "
-                    "its problem in memory. If 0, one for two cores, but at most 8, and in training as many "
+                    "its problem in memory. If 0, one for two cores, but at most 4, and in training as many "
                     "as fit beside the policy",
             .min = 0,
             .max = 32,

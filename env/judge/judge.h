@@ -57,7 +57,7 @@ struct JudgeOptions {
   void visit(OptionVisitor& v);
 };
 
-inline constexpr int64_t kMostModuleLanes = 8;
+inline constexpr int64_t kMostModuleLanes = 4;
 // Lanes of modules on each of so many GPUs, by env.module_lanes.
 int64_t module_lanes(const JudgeOptions& options, int64_t gpus);
 

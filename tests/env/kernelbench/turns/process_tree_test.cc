@@ -23,14 +23,13 @@ class Counters {
   Counters() : file_(sealed_memory("counters", 4096)), memory_(file_.get(), 4096) {}
 
   void count_in_all() const {
-    const Mapping mine(file_.get(), 4096);
-    if (::fork() == 0) count(mine, 1);
+    if (::fork() == 0) count(1);
     if (::fork() == 0) {
-      if (::fork() == 0) count(mine, 2);
+      if (::fork() == 0) count(2);
       ::_exit(0);
     }
-    std::thread([&] { count(mine, 3); }).detach();
-    count(mine, 0);
+    std::thread([&] { count(3); }).detach();
+    count(0);
   }
 
   std::array<uint64_t, kCount> read() const {
@@ -50,7 +49,9 @@ class Counters {
   static std::atomic_ref<uint64_t> at(const Mapping& memory, int i) {
     return std::atomic_ref<uint64_t>(reinterpret_cast<uint64_t*>(memory.data())[8 * i]);
   }
-  [[noreturn]] static void count(const Mapping& memory, int i) {
+  // A forked process has none of its parent's mappings.
+  [[noreturn]] void count(int i) const {
+    const Mapping memory(file_.get(), 4096);
     for (;;) ++at(memory, i), ::sched_yield();
   }
 
