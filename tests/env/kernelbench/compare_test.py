@@ -1,4 +1,5 @@
 """Comparisons, draws, weights and the power check, without processes."""
+import types
 import unittest
 
 import module_judge  # noqa: F401
@@ -232,10 +233,16 @@ class Draws(unittest.TestCase):
             for count in (zero, first, torch.maximum(*rises).where((zero < 100) & (first < 100), 0)):
                 self.assertGreaterEqual((count > 490).sum().item(), 15)
             self.assertTrue(bool(((zero > 490) & (zero < 512)).any()))
-            one = torch.rand(8, 64)
-            draws.depart(one, "specials", False, seed)
-            self.assertEqual((one.isnan().sum().item(), one.isinf().sum().item()), (2, 4))
+            for form, odd in (("specials", (0, 4)), ("specials_with_nan", (2, 4))):
+                one = torch.rand(8, 64)
+                draws.depart(one, form, False, seed)
+                self.assertEqual((one.isnan().sum().item(), one.isinf().sum().item()), odd)
             self.assertTrue(bool(((one.abs() > 0) & (one.abs() < 1e-38)).any() and (one.signbit() & (one == 0)).any()))
+
+    def test_nan_comes_where_a_problem_names_it(self):
+        for said, names in (("torch.nan_to_num(x)", True), ("x.isnan()", True), ("torch.isfinite(x)", True), ("# NaN stays", True),
+                            ("torch.relu(x)", False), ("nanometres * x", False), ("banana", False)):
+            self.assertEqual(draws.names_nan(types.SimpleNamespace(source=said)), names, said)
 
     def test_what_inputs_have_in_common(self):
         """An offset, and one is a copy of the other but for a few elements."""
