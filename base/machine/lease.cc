@@ -17,7 +17,8 @@ namespace temper {
 namespace {
 
 constexpr int64_t kSay_s = 10, kSayAgain_s = 60;
-constexpr double kTurn_s = 1;  // that one who waits is let go first
+constexpr double kTurn_s = 1;         // that one who waits is let go first
+constexpr double kSharedTurn_s = 60;  // by those who could share it for ever
 constexpr auto kRetry = std::chrono::milliseconds(2);
 constexpr size_t kHolderBytes = 200;
 
@@ -86,7 +87,7 @@ LeaseWait::LeaseWait(std::string part, LeaseKind kind)
 
 Fd LeaseWait::try_now() {
   if (!has_turn_) has_turn_ = try_lock(turn_, part_);
-  if (!has_turn_ && waited_s() < kTurn_s) return {};
+  if (!has_turn_ && waited_s() < (kind_ == LeaseKind::kShared ? kSharedTurn_s : kTurn_s)) return {};
   if (!try_lock(lock_, part_, kind_)) return {};
   sign(lock_);
   turn_ = Fd();

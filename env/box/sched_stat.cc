@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "env/box/clock.h"
@@ -34,24 +33,6 @@ std::optional<nanoseconds> ProcessClock::read() const {
   timespec used{};
   if (!clock_ || ::clock_gettime(*clock_, &used) != 0) return std::nullopt;
   return std::chrono::seconds(used.tv_sec) + nanoseconds(used.tv_nsec);
-}
-
-nanoseconds waited_in(nanoseconds turn, const std::optional<ThreadTimes>& before,
-                      const std::optional<ThreadTimes>& after, nanoseconds unseen) {
-  if (!before || !after) return turn;
-  const nanoseconds ran = after->ran - before->ran, delayed = after->delayed - before->delayed;
-  return std::clamp(delayed + unseen, nanoseconds(0), std::max(turn - ran, nanoseconds(0)));
-}
-
-TurnWatch::TurnWatch(pid_t process) : thread_(process) {}
-
-void TurnWatch::begin() {
-  before_ = thread_.read();
-  begun_ = raw_clock();
-}
-
-nanoseconds TurnWatch::waited(nanoseconds ended, nanoseconds unseen) const {
-  return waited_in(ended - begun_, before_, thread_.read(), unseen);
 }
 
 }  // namespace temper::env

@@ -1,6 +1,5 @@
 #pragma once
-// What the kernel counts of a thread and of a process, which nothing inside them can change, and how waiting for a core is told from
-// working by it.
+// What the kernel counts of a thread and of a process, which nothing inside them can change.
 
 #include <sys/types.h>
 #include <time.h>
@@ -39,30 +38,6 @@ class ProcessClock {
 
  private:
   std::optional<clockid_t> clock_;
-};
-
-// How much of a turn went by while others had the cores, by what was counted of who had the turn when it began and when it ended. Either
-// that thread was ready to run, or we were away when it was done: `unseen` went by since we had looked for its end before. The kernel
-// counts a wait when it ends, so that one that had begun before the turn is a part of it. What the thread ran is none. The whole turn
-// where the kernel does not count.
-std::chrono::nanoseconds waited_in(std::chrono::nanoseconds turn, const std::optional<ThreadTimes>& before,
-                                   const std::optional<ThreadTimes>& after, std::chrono::nanoseconds unseen);
-
-// Tells how long a process that takes turns with us waited for a core in its turn.
-class TurnWatch {
- public:
-  TurnWatch() = default;
-  explicit TurnWatch(pid_t process);
-
-  // The process's turn begins: its first thread alone has something to do.
-  void begin();
-  // waited_in the turn that we saw end then, by raw_clock().
-  std::chrono::nanoseconds waited(std::chrono::nanoseconds ended, std::chrono::nanoseconds unseen) const;
-
- private:
-  SchedStat thread_;
-  std::chrono::nanoseconds begun_{0};
-  std::optional<ThreadTimes> before_;
 };
 
 }  // namespace temper::env

@@ -28,8 +28,6 @@ int64_t next_party() {
   return ++last;
 }
 
-double us_between(nanoseconds begun, nanoseconds ended) { return double((ended - begun).count()) * 1e-3; }
-
 }  // namespace
 
 CandidateProcess::CandidateProcess(ModuleZygote& zygote, const Exchange& exchange, uid_t user)
@@ -138,7 +136,7 @@ CandidateProcess::Call CandidateProcess::go(ReferenceProcess& reference) {
   return call;
 }
 
-// The clock runs from when the inputs are there until the reference has copied the outputs from where the process says that they lie.
+// The reference's clock runs from when the inputs are there until it has copied the outputs from where the process says that they lie.
 // What it computes or moves later does not count, and no code of its own takes part in handing results over, so that none of its
 // time is free. Leaves the call without a time where it ends in another way.
 void CandidateProcess::let_compute(ReferenceProcess& reference, Call& call) {
@@ -151,13 +149,12 @@ void CandidateProcess::let_compute(ReferenceProcess& reference, Call& call) {
         Finding{VerdictKind::kHack, "clock", "said that a call was done before it was time to do it"};
     return;
   }
-  const nanoseconds given = raw_clock();
   clock_.say(Word::kGiven, number_);
   ClockPage::Wait computed;
   if (!until_computed(reference, call, computed)) return;
   reference.copy_places(clock_);
-  const nanoseconds waited = reference.take(Step::kSnapshot);
-  call.us = us_between(given + waited, raw_clock());
+  reference.take(Step::kSnapshot);
+  call.us = reference.took_us();
 }
 
 // Whether the process says that its result is there. Where it is out of time, that is what is found.
@@ -199,7 +196,7 @@ bool CandidateProcess::pass_segment(ReferenceProcess& reference) {
 }
 
 void CandidateProcess::freeze() {
-  if (process_.running() && !tree_.stop(kStopPatience)) process_.kill();
+  if (process_.running()) tree_.stop(kStopPatience);
 }
 
 void CandidateProcess::thaw() {

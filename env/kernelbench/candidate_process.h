@@ -63,8 +63,8 @@ class CandidateProcess {
   // Makes the call that is armed, with the reference, which has drawn its inputs.
   Call go(ReferenceProcess& reference);
 
-  // Stops it with all that it has started, and sees them stopped; sets them going again. What takes longer than that may is killed, and
-  // found by the next thing that is asked of it.
+  // Stops it with all that it has started, and sees them stopped; sets them going again. What does not stop is killed, and found by the next
+  // thing that is asked of it.
   void freeze();
   void thaw();
 

@@ -20,6 +20,7 @@ constexpr ModuleLimits kBaselineLimits =
 constexpr int kWarmCalls = 3, kAloneCalls = 5;
 // Of a launch that waits for nothing. A GPU that another process keeps busy is shared by turns of a millisecond and more.
 constexpr double kIdle_us = 400;
+constexpr nanoseconds kAlonePatience = std::chrono::seconds(1);
 
 // The reference's own module, run by the same program as candidates: what that costs is then the same for both.
 constexpr const char* kBaselineSource = "class ModelNew(Model):\n    pass\n";
@@ -135,21 +136,27 @@ void ModuleBench::start_baseline(const Task& task) {
           "task {}: its model does not agree with itself ({}); does it draw numbers in forward?", task.name,
           compared.message);
   }
-  alone_us_ = 0;
+  alone_ = {};
   time_alone();
 }
 
-double ModuleBench::time_alone() {
+ModuleBench::Alone ModuleBench::time_alone() {
+  const auto only = alone();
   baseline_->allow(kBaselineLimits);
-  std::vector<double> own_us;
+  std::vector<double> own_us, rest_us;
   const std::string key = secret_key();
   for (int i = 0; i < kAloneCalls; ++i) {
+    baseline_->freeze();  // as between calls in pairs
+    quiet(kAlonePatience);
+    baseline_->thaw();
     const auto made = call(*baseline_, {ModuleRules::kStrict, i, key}, true);
     if (made.answer.found) throw WorldError("the baseline fails: {}", made.answer.found->detail);
     own_us.push_back(own_us_of(made));
+    rest_us.push_back(made.us - own_us.back());
   }
-  const double now_us = median(own_us), before_us = std::exchange(alone_us_, now_us);
-  return before_us > 0 ? std::min(now_us, before_us) : now_us;
+  const Alone now{median(own_us), median(rest_us)}, before = std::exchange(alone_, now);
+  if (before.own_us == 0) return now;
+  return {std::min(now.own_us, before.own_us), std::min(now.rest_us, before.rest_us)};
 }
 
 bool ModuleBench::quiet(nanoseconds patience) {

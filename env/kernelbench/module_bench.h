@@ -51,9 +51,12 @@ class ModuleBench {
   // One call of a process on that draw. What it shall not see lies in the reference's own memory before the clock runs.
   CandidateProcess::Call call(CandidateProcess& process, const ModuleDraw& draw, bool own_time = false);
 
-  // What the baseline's own module takes while no candidate runs, microseconds: the faster median of two times some calls, those now and
-  // the last ones before. Errors: WorldError.
-  double time_alone();
+  // What the baseline's own module takes while no candidate and no other lane's processes run, and a call beside it, microseconds: of the
+  // medians of two times some calls, those now and the last ones before, the smaller. Errors: WorldError.
+  struct Alone {
+    double own_us = 0, rest_us = 0;
+  };
+  Alone time_alone();
   // Whether the GPU does nothing else: work that a stopped process has left there is waited for. False where it goes on.
   bool quiet(std::chrono::nanoseconds patience);
 
@@ -83,7 +86,7 @@ class ModuleBench {
   std::map<std::string, std::string> unusable_;  // by digest: why
   ModuleProblemFacts facts_;
   ModuleCost baseline_cost_;
-  double alone_us_ = 0;                              // the last median
+  Alone alone_;                                      // the last medians
   std::map<int64_t, RuntimeStats> reference_times_;  // by trials
 };
 

@@ -21,9 +21,9 @@ constexpr double kTimed_us = 10e6, kTimedShare = 0.5;
 constexpr int64_t kLeastTrials = 3;
 // So many calls of a candidate in which it took less than anybody can are no accident.
 constexpr int64_t kImpossible = 2;
-constexpr int64_t kMostMapped = 8;  // calls that are repeated
+constexpr int64_t kMostMapped = 8;  // pairs that are repeated for one candidate
 // A kernel of another lane's may run as long as a first call may take.
-constexpr double kGpuPatience_s = 60;
+constexpr double kGpuPatience_s = 120;
 constexpr std::chrono::milliseconds kMoment{50},
     kBusyPause{500};  // those of others are stopped for a small share of the time
 constexpr std::chrono::seconds kLeftPatience{2};
@@ -216,7 +216,7 @@ Found ModuleProcedure::try_one_comparable(int64_t trial) {
     return wrong;
   }
   const ModuleComparison compared = bench_.reference().compare();
-  last_us_ = made.us;
+  last_us_ = last_us_ > 0 ? std::min(last_us_, made.us) : made.us;  // other lanes may have stopped one
   if (compared.right) {
     ++comparable_.trials_right;
     return std::nullopt;
@@ -233,6 +233,9 @@ Found ModuleProcedure::time_comparable() {
   bench_.settle();
   std::unique_ptr<ModuleTurns::Alone> alone;
   if (Found found = be_alone(alone)) return found;
+  process_->freeze();
+  comparable_.ref_runtime = bench_.reference_times(task_.module->timed_trials);
+  process_->thaw();
   const double budget_us = std::min(kTimed_us, double(process_->left().count()) * 1e-3 * kTimedShare);
   int64_t trials = task_.module->timed_trials;
   if (last_us_ > 0 && double(trials) * last_us_ > budget_us)
@@ -244,7 +247,6 @@ Found ModuleProcedure::time_comparable() {
   if (answer.found && answer.found->kind == VerdictKind::kFailTimeout) return answer.found;
   if (times_ms.empty()) return std::nullopt;
   comparable_.runtime = runtime_stats(times_ms);
-  comparable_.ref_runtime = bench_.reference_times(task_.module->timed_trials);
   comparable_.excessive_speedup = comparable_.runtime.mean > 0 &&
                                   comparable_.ref_runtime.mean > kExcessiveSpeedup * comparable_.runtime.mean;
   return std::nullopt;
@@ -320,10 +322,10 @@ Found ModuleProcedure::time_pair(CandidateProcess::Call& made, CandidateProcess:
 // A result that lies where none did before takes longer than most modules, as it is mapped first. Allocators settle after some calls;
 // where one does not, that is the candidate's time.
 Found ModuleProcedure::time_pairs(int64_t min_pairs, int64_t max_pairs) {
-  for (int64_t mapped = 0; !pairs_.enough(min_pairs, max_pairs);) {
+  while (!pairs_.enough(min_pairs, max_pairs)) {
     CandidateProcess::Call made, baseline;
     if (Found found = time_pair(made, baseline)) return found;
-    if ((made.maps || baseline.maps) && mapped++ < kMostMapped) continue;
+    if ((made.maps || baseline.maps) && mapped_++ < kMostMapped) continue;
     pairs_.add(made, baseline);
   }
   return std::nullopt;
@@ -354,14 +356,19 @@ Found ModuleProcedure::audit() {
   return std::nullopt;
 }
 
-// After the candidate has ended: whatever it did to slow the baseline down has gained nothing.
+// After the candidate has ended: whatever it did to slow the baseline down, or to lengthen what its calls take besides, has gained nothing.
+// What is within the spread of such clocks is chance.
 void ModuleProcedure::use_faster_baseline() {
   const double own_us = pairs_.own_us();
-  const auto alone = bench_.alone();
-  const double factor = own_us > 0 ? std::min(1.0, bench_.time_alone() / own_us) : 1;
-  for (double* scaled :
-       {&verdict_.speedup, &verdict_.speedup_low, &verdict_.speedup_high, &verdict_.baseline_us})
-    *scaled *= factor;
+  if (own_us <= 0) return;
+  const ModuleBench::Alone alone = bench_.time_alone();
+  const ModuleOverhead taken = pairs_.overhead();
+  const double hidden_us = std::max(0.0, taken.call_us - taken.call_spread_us - alone.rest_us);
+  const double slower = std::min(1.0, alone.own_us / own_us);
+  const double factor = slower * verdict_.candidate_us / (verdict_.candidate_us + hidden_us);
+  verdict_.candidate_us += hidden_us;
+  verdict_.baseline_us *= slower;
+  for (double* scaled : {&verdict_.speedup, &verdict_.speedup_low, &verdict_.speedup_high}) *scaled *= factor;
 }
 
 // After all calls that count, so that nothing that profiles is there while they are timed. What the process says of its times

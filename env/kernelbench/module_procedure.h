@@ -73,6 +73,7 @@ class ModuleProcedure {
   std::unique_ptr<CandidateProcess> process_;
   const std::string key_ = secret_key();
   int64_t draws_ = 0;
+  int64_t mapped_ = 0;  // pairs that were repeated
   double bytes_ = 0;    // that a call must read or write
   double last_us_ = 0;  // the last comparable call
   ModulePairs pairs_;

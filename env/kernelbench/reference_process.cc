@@ -37,8 +37,7 @@ ReferenceProcess::ReferenceProcess(const ModuleBoxOptions& options)
       process_(options, {.program = "reference_main.py",
                          .arguments = {"--device", options.device},
                          .descriptors = {exchanges_[0].get(), exchanges_[1].get(), clock_.file()},
-                         .trusted = true}),
-      watch_(process_.pid()) {}
+                         .trusted = true}) {}
 
 Json ReferenceProcess::ask(const Json& request, std::chrono::nanoseconds patience) {
   ModuleFrame frame = process_.ask(request, patience);
@@ -121,15 +120,13 @@ void ReferenceProcess::draw() {
   if (status_in(reply) != "ok") throw WorldError("the reference draws no inputs: {}", scrub(reply.dump()));
 }
 
-std::chrono::nanoseconds ReferenceProcess::take(Step step) {
-  watch_.begin();
+void ReferenceProcess::take(Step step) {
   clock_.say(ClockPage::Word::kStep, uint64_t(step));
   clock_.say(ClockPage::Word::kGo, ++number_);
-  if (step == Step::kLeave) return {};
+  if (step == Step::kLeave) return;
   const auto wait =
       clock_.wait(ClockPage::Word::kDone, number_, kReferencePatience, [&] { return process_.heard(); });
   if (wait.end != ClockPage::End::kDone) throw WorldError("the reference takes no part in a call");
-  return watch_.waited(wait.ended, wait.unseen);
 }
 
 void ReferenceProcess::take_segment(const Json& told, const Fd& memory) {

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 
-#include "env/box/sched_stat.h"
 #include "env/kernelbench/module_memory.h"
 #include "env/kernelbench/module_process.h"
 #include "env/kernelbench/module_reply.h"
@@ -65,11 +64,13 @@ class ReferenceProcess {
     kTakeSegment,  // maps memory of the party's
     kSnapshot,     // copies the outputs; what is written later does not count
   };
-  // Makes the reference take that step. Returns for how long it or the broker waited for a core meanwhile, because other processes
-  // had them all.
-  std::chrono::nanoseconds take(Step step);
+  // Makes the reference take that step.
+  void take(Step step);
   // Hands over memory in which the party says that results lie, by its frame.
   void take_segment(const nlohmann::json& told, const Fd& memory);
+  // What a call took, from when its inputs were there until its outputs were copied; after kSnapshot. On a GPU by its own clock, which goes
+  // on while hosts wait for a core.
+  double took_us() const { return double(clock_.read(ClockPage::Word::kTook)) * 1e-3; }
   // Where the party says that they lie, before kSnapshot.
   void copy_places(const ClockPage& from) { clock_.copy_places(from); }
   void leave();
@@ -90,7 +91,6 @@ class ReferenceProcess {
   ClockPage clock_;
   uint64_t number_ = 0;  // of the last step
   ModuleProcess process_;
-  TurnWatch watch_;
   int64_t exchange_bytes_ = 0, generation_ = 0;
 };
 

@@ -81,7 +81,7 @@ class Candidate:
             return None
         with torch.no_grad():
             watch.begin()
-            results = self.module.run(self.inputs)
+            results = self.readable(self.module.run(self.inputs))
             watch.end()
             self.results = self.finished(results, request["outputs"])
             del results
@@ -89,15 +89,17 @@ class Candidate:
         told = {"status": "done", "outputs": [spec_of(one) for one in self.results]}
         return {**told, "own_us": watch.us()} if request.get("own_time") else told
 
-    def finished(self, results, outputs):
-        """When the device has computed them, and the reference can read them. Where they lie is told while the device still computes: what a
-        host takes for it differs from process to process, and would count."""
+    def readable(self, results):
+        """Copies of those that lie among the inputs, or where the reference cannot read them. That is the module's time."""
         with self.own_failures():
             module_new.check_results(results)
             given = {storage_of(one) for one in self.inputs if isinstance(one, torch.Tensor)}
-            copied = [storage_of(one) in given or not self.exchange.reaches(one) for one in results]
-            if any(copied):
-                results = [one.clone() if copies else one for one, copies in zip(results, copied)]
+            return [one.clone() if storage_of(one) in given or not self.exchange.reaches(one) else one for one in results]
+
+    def finished(self, results, outputs):
+        """When the device has computed them. Where they lie is told while it still computes: what a host takes for that differs from process to
+        process, and would count."""
+        with self.own_failures():
             self.exchange.hand_over(results, outputs, self.clock, self.channel.send)
             self.exchange.synchronize()
             return results

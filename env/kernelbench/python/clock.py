@@ -2,7 +2,7 @@
 
 A call has a number. The broker writes it at `go` before its inputs are shown, and at `given` when they are there or, on a GPU, on their way.
 A candidate's process writes it at `computed` when its result is there, and beforehand where that lies at `places`. The reference has a page,
-too: what to do is at `step`, `go` starts it, and `done` says that it is over.
+too: what to do is at `step`, `go` starts it, and `done` says that it is over. What a call took is at `took`, in nanoseconds.
 """
 import ctypes
 import mmap
@@ -17,8 +17,8 @@ LOOK = 1 << 14  # of these between two looks whether anybody is still there
 class ClockPage:
     def __init__(self, descriptor):
         self.memory = mmap.mmap(descriptor, PAGE)
-        self.go, self.done, self.given, self.computed, self.step = (
-            ctypes.c_uint64.from_buffer(self.memory, LINE * at) for at in range(5))
+        self.go, self.done, self.given, self.computed, self.step, self.took = (
+            ctypes.c_uint64.from_buffer(self.memory, LINE * at) for at in range(6))
         self.places = (ctypes.c_uint64 * MOST_PLACES).from_buffer(self.memory, PLACES)
 
     def wait(self, word, number, gone):

@@ -89,9 +89,14 @@ class CpuExchange:
 
     hide = wait_until_shown = forget_persisting = synchronize
 
-    @staticmethod
-    def show(write):
+    def show(self, write):
         write()
+        self.begun = time.perf_counter_ns()
+
+    def took_ns(self, read):
+        """From when inputs were shown until `read` has copied the outputs."""
+        read()
+        return time.perf_counter_ns() - self.begun
 
     @staticmethod
     def reaches(_result):
@@ -139,11 +144,13 @@ class CudaExchange:
             torch.cuda.empty_cache()
 
     def idle_us(self):
-        """How long kernels that do nothing take at most, from an idle GPU on. One that other processes keep busy gives us our turn later."""
-        longest = 0.0
-        for _ in range(IDLE_LAUNCHES):
+        """How long kernels and copies that do nothing take at most, from an idle GPU on. One that other processes keep busy gives us our turn
+        later."""
+        longest, words = 0.0, self.raw(torch.int32, 2, 0)
+        host = torch.zeros(1, dtype=torch.int32)
+        for work in (*[words.zero_] * IDLE_LAUNCHES, words[1:].cpu, lambda: words[1:].copy_(host), lambda: words[1:].copy_(words[:1])):
             begun = time.perf_counter()
-            self.raw(torch.int32, 1, 0).zero_()
+            work()
             self.synchronize()
             longest = max(longest, time.perf_counter() - begun)
         return longest * 1e6
@@ -207,13 +214,22 @@ class CudaExchange:
         """Has inputs written some 250 us from now. Kernels that another process launches meanwhile queue, so that how fast its host
         launches them does not matter, as behind a fill of the cache. It does so for whoever is timed, and nobody can compute with what
         is not there."""
-        begun = torch.cuda.Event()
+        self.begun = torch.cuda.Event(enable_timing=True)
         torch.cuda._sleep(LAUNCH_CYCLES)
-        begun.record()
+        self.begun.record()
         torch.cuda._sleep(HOLD_CYCLES)
         write()
         self.raw(torch.int32, 1, 0).fill_(1)
-        begun.synchronize()
+        self.begun.synchronize()
+
+    def took_ns(self, read):
+        """From shortly before inputs are shown until `read` has copied the outputs, by the GPU's own clock: however late a host comes to say
+        or to see something, the time goes on."""
+        ended = torch.cuda.Event(enable_timing=True)
+        read()
+        ended.record()
+        ended.synchronize()
+        return int(self.begun.elapsed_time(ended) * 1e6)
 
     def wait_until_shown(self):
         """The current stream waits, and the host does not."""

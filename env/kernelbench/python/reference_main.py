@@ -146,7 +146,9 @@ class Reference:
         """What is none is not there: that is its party's fault."""
         told, descriptors = self.channel.receive_with_descriptors()
         try:
-            self.segments.setdefault(self.party, {})[told["number"]] = self.exchange.imported(descriptors[0], told["bytes"])
+            own = self.segments.setdefault(self.party, {})
+            if told["number"] not in own:
+                own[told["number"]] = self.exchange.imported(descriptors[0], told["bytes"])
         except OSError:
             pass
         finally:
@@ -154,7 +156,7 @@ class Reference:
                 os.close(one)
 
     def step_snapshot(self):
-        self.loaded.snapshot(self.exchange, self.clock.places, self.segments.get(self.party, {}))
+        self.clock.took.value = self.loaded.snapshot(self.exchange, self.clock.places, self.segments.get(self.party, {}))
 
     def op_compare(self, _request, _descriptors):
         return {"status": "ok", **self.loaded.compare()}

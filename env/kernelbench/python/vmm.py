@@ -84,12 +84,28 @@ class Shared:
     def __init__(self, driver, device, handle, bytes_):
         self.driver, self.handle, self.bytes = driver, handle, bytes_
         self.reserved, self.mapped = ADDRESS(0), False
-        driver.call("cuMemAddressReserve", ctypes.byref(self.reserved), bytes_, 0, 0, 0)
+        try:
+            self.map(device)
+        except OSError:
+            self.undo()
+            raise
+
+    def map(self, device):
+        self.driver.call("cuMemAddressReserve", ctypes.byref(self.reserved), self.bytes, 0, 0, 0)
         self.address = self.reserved.value
-        driver.call("cuMemMap", self.address, bytes_, 0, handle, 0)
+        self.driver.call("cuMemMap", self.address, self.bytes, 0, self.handle, 0)
         self.mapped = True
         access = Access(Location(DEVICE, device), READ_AND_WRITE)
-        driver.call("cuMemSetAccess", self.address, bytes_, ctypes.byref(access), 1)
+        self.driver.call("cuMemSetAccess", self.address, self.bytes, ctypes.byref(access), 1)
+
+    def undo(self):
+        """Gives back what there is, the memory itself included."""
+        if self.mapped:
+            self.driver.call("cuMemUnmap", self.address, self.bytes)
+        if self.reserved.value:
+            self.driver.call("cuMemAddressFree", self.reserved.value, self.bytes)
+        self.driver.call("cuMemRelease", self.handle)
+        self.reserved, self.mapped = ADDRESS(0), False
 
     @staticmethod
     def properties(device):
@@ -106,11 +122,7 @@ class Shared:
         """New memory of at least that many bytes."""
         bytes_, handle = cls.whole_pages(driver, device, bytes_), ADDRESS()
         driver.call("cuMemCreate", ctypes.byref(handle), bytes_, ctypes.byref(cls.properties(device)), 0)
-        try:
-            return cls(driver, device, handle.value, bytes_)
-        except OSError:
-            driver.call("cuMemRelease", handle.value)
-            raise
+        return cls(driver, device, handle.value, bytes_)
 
     @classmethod
     def imported(cls, driver, device, descriptor, bytes_):
@@ -128,10 +140,7 @@ class Shared:
     def close(self):
         """Nothing on the device may use it any more."""
         if self.mapped:
-            self.driver.call("cuMemUnmap", self.address, self.bytes)
-            self.driver.call("cuMemAddressFree", self.address, self.bytes)
-            self.driver.call("cuMemRelease", self.handle)
-            self.mapped = False
+            self.undo()
 
 
 class Segment(typing.NamedTuple):

@@ -51,6 +51,8 @@ bool ClockPage::said(Word word, uint64_t number) const {
   return word_at(memory_, word).load(std::memory_order_acquire) == number;
 }
 
+uint64_t ClockPage::read(Word word) const { return word_at(memory_, word).load(std::memory_order_acquire); }
+
 void ClockPage::copy_places(const ClockPage& from) {
   std::memcpy(memory_.data() + kPlacesAt, from.memory_.data() + kPlacesAt, kMostPlaces * sizeof(uint64_t));
 }
@@ -61,10 +63,8 @@ ClockPage::Wait ClockPage::wait(Word word, uint64_t number, nanoseconds patience
   const nanoseconds begun = raw_clock(), lane_begun = lane_clock();
   Wait wait{.ended = begun};
   for (nanoseconds looked = begun;;) {
-    const nanoseconds before = wait.ended;
     const bool ended = becomes(at, number);
     wait.ended = raw_clock();
-    wait.unseen = wait.ended - before;
     if (ended) {
       wait.end = End::kDone;
       return wait;
@@ -72,6 +72,7 @@ ClockPage::Wait ClockPage::wait(Word word, uint64_t number, nanoseconds patience
     if (wait.ended - begun > patience && lane_clock() - lane_begun > patience) return wait;
     if (wait.ended - looked > kLook) {
       looked = wait.ended;
+      lane_clock();  // which looks whether whoever has stopped us is gone
       // What was written just before the end counts.
       if (broken() && !becomes(at, number)) {
         wait.end = End::kBroken;

@@ -25,6 +25,7 @@ class ClockPage {
     kGiven,     // the inputs are there or, on a GPU, on their way
     kComputed,  // the result is there, in memory of the process's own
     kStep,      // what the reference shall do
+    kTook,      // nanoseconds of a call, by the reference
   };
 
   // Makes the memory. Errors: WorldError.
@@ -33,6 +34,7 @@ class ClockPage {
 
   void say(Word word, uint64_t number);
   bool said(Word word, uint64_t number) const;
+  uint64_t read(Word word) const;
   // Where the outputs lie, in the words of env/kernelbench/python/vmm.py, which another page is told. Nobody here reads them.
   void copy_places(const ClockPage& from);
 
@@ -43,8 +45,7 @@ class ClockPage {
   };
   struct Wait {
     End end = End::kLate;
-    std::chrono::nanoseconds ended{0};   // by raw_clock(): when the number was seen
-    std::chrono::nanoseconds unseen{0};  // since it was last looked for: it came some time in between
+    std::chrono::nanoseconds ended{0};  // by raw_clock(): when the number was seen
   };
   // Until the word has that number. `broken` is asked every millisecond or so whether nothing will come any more. Waits by
   // spinning at first and in short sleeps later, so that what takes long occupies no core.

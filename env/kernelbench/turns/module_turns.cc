@@ -1,6 +1,7 @@
 #include "env/kernelbench/turns/module_turns.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 
 #include <atomic>
 #include <thread>
@@ -23,6 +24,14 @@ constexpr nanoseconds kLookAfter{2'000'000'000};
 
 ModuleTurns* turns_of_process = nullptr;
 
+uint32_t new_owner() {
+  uint32_t owner = 0;
+  while (owner == 0)
+    if (::getrandom(&owner, sizeof owner, 0) != ssize_t(sizeof owner))
+      throw system_error("draw a random number");
+  return owner;
+}
+
 std::string timing_of(const std::string& gpu) { return gpu + "-timing"; }
 
 }  // namespace
@@ -31,7 +40,8 @@ std::string timing_of(const std::string& gpu) { return gpu + "-timing"; }
 struct ModuleTurns::Slot {
   std::atomic<int32_t> roots[kMostRoots];
   std::atomic<int64_t> stopped_ns, since_ns;  // before, and when it was stopped now, or 0
-  std::atomic<uint32_t> stopper;              // the slot of the lane that did
+  std::atomic<uint32_t> owner;  // who has joined there, by a number of its own; 0 while it joins
+  std::atomic<uint32_t> stopper, stopped_by;  // the slot of the lane that did, and its owner then
   std::atomic<int64_t> claimed;               // bytes
   std::atomic<int64_t> waits_ns;              // for memory, since; or 0
 };
@@ -48,7 +58,7 @@ nanoseconds lane_clock() {
 
 // A place is a byte that its lane has locked, so that it is free again however the lane ends.
 ModuleTurns::ModuleTurns(std::string gpu) : gpu_(std::move(gpu)) {
-  static_assert(sizeof(Slot) <= 64 && std::atomic<int64_t>::is_always_lock_free);
+  static_assert(sizeof(Slot) <= 80 && std::atomic<int64_t>::is_always_lock_free);
   const auto path = lease_file(gpu_ + "-lanes");
   file_ = Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file_ || ::ftruncate(file_.get(), kSlots * sizeof(Slot)) != 0)
@@ -61,8 +71,10 @@ ModuleTurns::ModuleTurns(std::string gpu) : gpu_(std::move(gpu)) {
     if (++place.l_start == kSlots) throw WorldError("too many lanes judge modules on {}", gpu_);
   mine_ = size_t(place.l_start);
   Slot& mine = slot(mine_);
+  mine.owner = 0;
   tell({});
   mine.stopped_ns = mine.since_ns = mine.claimed = mine.waits_ns = 0;
+  mine.owner = new_owner();
   turns_of_process = this;
 }
 
@@ -102,7 +114,7 @@ bool ModuleTurns::fits(int64_t bytes, int64_t capacity) const {
 
 void ModuleTurns::claim(int64_t bytes, int64_t capacity) {
   Slot& mine = slot(mine_);
-  mine.claimed = 0;
+  mine.claimed = mine.waits_ns = 0;
   if (bytes == 0) return;
   mine.waits_ns = raw_clock().count();
   for (;;) {
@@ -114,7 +126,10 @@ void ModuleTurns::claim(int64_t bytes, int64_t capacity) {
         return;
       }
     }
-    if (interrupted()) throw WorldError("interrupted while other lanes had the GPU's memory");
+    if (interrupted()) {
+      mine.waits_ns = 0;
+      throw WorldError("interrupted while other lanes had the GPU's memory");
+    }
     std::this_thread::sleep_for(kMemoryPause);
   }
 }
@@ -128,7 +143,7 @@ bool ModuleTurns::memory_is_wanted() const {
 // The lane that has stopped ours has ended meanwhile.
 void ModuleTurns::go_on_if_left_stopped() {
   Slot& mine = slot(mine_);
-  if (taken(mine.stopper)) return;
+  if (taken(mine.stopper) && slot(mine.stopper).owner == mine.stopped_by) return;
   for (const std::atomic<int32_t>& root : mine.roots)
     if (root != 0) {
       ProcessTree tree(root);
@@ -141,9 +156,10 @@ void ModuleTurns::go_on_if_left_stopped() {
 
 ModuleTurns::Alone::Alone(ModuleTurns& turns) : turns_(turns), lock_(turns.hold()) {
   for (size_t i = 0; i < kSlots; ++i) {
-    if (i == turns_.mine_ || !turns_.taken(i)) continue;
+    if (i == turns_.mine_ || !turns_.taken(i) || turns_.slot(i).owner == 0) continue;
     Slot& other = turns_.slot(i);
-    other.stopper = turns_.mine_;
+    other.stopper = uint32_t(turns_.mine_);
+    other.stopped_by = turns_.slot(turns_.mine_).owner.load();
     other.since_ns = raw_clock().count();
     slots_.push_back(i);
     for (const std::atomic<int32_t>& root : other.roots)

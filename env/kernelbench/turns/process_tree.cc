@@ -21,6 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::nanoseconds;
 
+constexpr nanoseconds kLastWait{1'000'000'000};  // for a process that was killed to end
+
 std::vector<pid_t> threads_of(pid_t pid) {
   std::vector<pid_t> threads;
   std::error_code gone;
@@ -78,33 +80,40 @@ void send(const Fd& pidfd, int signal) {
 
 ProcessTree::ProcessTree(pid_t init) : init_(init) {}
 
-bool ProcessTree::stop_one(pid_t pid, nanoseconds until) {
+void ProcessTree::stop_one(pid_t pid, nanoseconds until) {
   Stopped one{pid, Fd(int(::syscall(SYS_pidfd_open, pid, 0)))};
   send(one.pidfd, SIGSTOP);
-  stopped_.push_back(std::move(one));
   while (!all_stopped(pid)) {
-    if (raw_clock() > until) return false;
+    if (raw_clock() > until) {
+      send(one.pidfd, SIGKILL);
+      break;
+    }
     ::sched_yield();
   }
-  return true;
+  stopped_.push_back(std::move(one));
 }
 
 // A parent is stopped before its children are listed, so that none escapes the list. The init is listed again in the end, as it
 // inherits the children of those that ended meanwhile.
-bool ProcessTree::stop(nanoseconds patience) {
+void ProcessTree::stop(nanoseconds patience) {
   const nanoseconds until = raw_clock() + patience;
   stopped_.clear();
-  if (!stop_one(init_, until)) return false;
+  stop_one(init_, until);
   for (size_t before = 0; before != stopped_.size();) {
     before = stopped_.size();
     for (size_t i = 0; i < stopped_.size(); ++i)
       for (const pid_t child : children_of(stopped_[i].pid)) {
         const bool known =
             std::ranges::any_of(stopped_, [&](const Stopped& one) { return one.pid == child; });
-        if (!known && !stop_one(child, until)) return false;
+        if (!known) stop_one(child, until);
+      }
+    if (raw_clock() > until + kLastWait) return;  // the kernel does not let go of it
+    for (const Stopped& one : stopped_)
+      if (!all_stopped(one.pid)) {
+        send(one.pidfd, raw_clock() > until ? SIGKILL : SIGSTOP);
+        before = 0;  // once more
       }
   }
-  return true;
 }
 
 void ProcessTree::resume() {

@@ -13,9 +13,10 @@ namespace temper::env {
 class ProcessTree {
  public:
   explicit ProcessTree(pid_t init);
-  // Stops them and waits until each of their threads is seen stopped, those included that were started meanwhile. Whose parent has
-  // ended is the init's child. False where that takes longer than `patience`. A process that has ended is as good as stopped.
-  bool stop(std::chrono::nanoseconds patience);
+  // Stops them and waits until all of their threads are seen stopped in one look, those included that were started meanwhile: one that still
+  // ran may have set others going. Whose parent has ended is the init's child. What is not stopped after `patience` is killed. A
+  // process that has ended is as good as stopped.
+  void stop(std::chrono::nanoseconds patience);
   // Sets going what stop() has stopped.
   void resume();
 
@@ -24,7 +25,7 @@ class ProcessTree {
     pid_t pid;
     Fd pidfd;  // so that no other process of that number is meant
   };
-  bool stop_one(pid_t pid, std::chrono::nanoseconds until);
+  void stop_one(pid_t pid, std::chrono::nanoseconds until);
 
   pid_t init_;
   std::vector<Stopped> stopped_;
