@@ -9,6 +9,7 @@ namespace temper::env {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
 
 // Who shares its core with others comes to have run, and to have waited; who is stopped does neither.
 TEST(SchedStat, CountsRunningAndWaitingAndNothingElse) {
