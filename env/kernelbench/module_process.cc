@@ -141,6 +141,8 @@ ModuleBoxOptions module_box_options(const std::string& python, const std::string
   options.lock_up = lock_up_library();
   options.segments =
       (std::filesystem::path(options.lock_up).parent_path() / "libtemper-segments.so").string();
+  if (!std::filesystem::exists(options.segments))
+    throw WorldError("{} is missing: build again", options.segments);
   try {
     options.python = find_triton_python(python);
   } catch (const WorldError& e) {

@@ -42,7 +42,7 @@ class Room:
         """Draws that are kept may take what is left beside what is needed: env/kernelbench/module_memory.cc has the same sum."""
         inputs, weights, outputs = (found[name] for name in ("inputs", "weights", "outputs"))
         widened = 8 // precision_bytes
-        needed = 3 * inputs + (5 + widened) * weights + 6 * outputs + widened * (inputs + outputs)
+        needed = 3 * inputs + (6 + widened) * weights + 5 * outputs + widened * (inputs + outputs)
         spare = max(0, self.available - needed)
         self.strict_bytes = min(self.strict_bytes, int(spare * STRICT_SHARE / (STRICT_SHARE + COMPARABLE_SHARE)))
         self.comparable_bytes = min(self.comparable_bytes, int(spare * COMPARABLE_SHARE / (STRICT_SHARE + COMPARABLE_SHARE)))

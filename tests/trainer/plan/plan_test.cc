@@ -329,7 +329,7 @@ TEST_F(JudgeMemory, IsNothingWhereTheJudgeIsElsewhere) {
 
 constexpr int64_t kTensor = int64_t(4) << 20, kContexts = 5 * (int64_t(600) << 20);
 // Of level1_1_add: exchange, reference, modules.
-constexpr int64_t kLeast = (3 + 1 + 3 + 4 + 2) * kTensor + kContexts, kDraws = (24 * 3 + 5 * 2) * kTensor;
+constexpr int64_t kLeast = (2 + 1 + 3 + 4 + 2) * kTensor + kContexts, kDraws = (24 * 3 + 5 * 2) * kTensor;
 
 TEST_F(JudgeMemory, OfModulesIsThatOfTheLargestProblem) {
   SKIP_WITHOUT_MODULES();
@@ -339,7 +339,7 @@ TEST_F(JudgeMemory, OfModulesIsThatOfTheLargestProblem) {
   broken.reference = "import no_such_package\n";
   const JudgePlan judge = plan({small, task_in("kernelbench"), broken}, site_with(int64_t(40) << 30));
   const MemoryPlan gpu{.name = "", .items = judge.items};
-  EXPECT_EQ(bytes_of(gpu, "judge, exchange of level1_1_add"), 3 * kTensor);
+  EXPECT_EQ(bytes_of(gpu, "judge, exchange of level1_1_add"), 2 * kTensor);
   EXPECT_EQ(bytes_of(gpu, "judge, its reference"), (1 + 3 + 4) * kTensor);
   EXPECT_EQ(bytes_of(gpu, "judge, draws that are kept"), kDraws);
   EXPECT_EQ(bytes_of(gpu, "judge, baseline and a candidate"), 2 * kTensor);
@@ -349,7 +349,7 @@ TEST_F(JudgeMemory, OfModulesIsThatOfTheLargestProblem) {
   // Where less is left, fewer draws are kept.
   const MemoryPlan tight{.name = "",
                          .items = plan({small, task_in("kernelbench")}, site_with(kLeast + 100)).items};
-  EXPECT_EQ(bytes_of(tight, "judge, exchange of level1_1_add"), 3 * kTensor);
+  EXPECT_EQ(bytes_of(tight, "judge, exchange of level1_1_add"), 2 * kTensor);
   EXPECT_EQ(bytes_of(tight, "judge, draws that are kept"), 100);
 }
 

@@ -13,7 +13,7 @@ def roomy(available, strict=150, comparable=200):
 
 class Fit(unittest.TestCase):
     FOUND = {"inputs": 10, "weights": 4, "outputs": 3}
-    NEEDED = 3 * 10 + 7 * 4 + 6 * 3 + 2 * 13  # in fp32, worked out by hand: 102
+    NEEDED = 3 * 10 + 8 * 4 + 5 * 3 + 2 * 13  # in fp32, worked out by hand: 103
 
     def test_kept_draws_take_what_is_left(self):
         keep = roomy(self.NEEDED + 35)
