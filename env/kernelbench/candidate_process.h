@@ -116,6 +116,7 @@ class CandidatePool {
   void prepare(const CandidateProcess::Exchange& exchange);
   // Waits until none of those that were started is still starting. Errors: WorldError if one cannot be.
   void settle();
+  void clear() { waiting_.clear(); }
 
  private:
   ModuleZygote& zygote_;

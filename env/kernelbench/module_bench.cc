@@ -20,6 +20,7 @@ constexpr ModuleLimits kBaselineLimits =
 constexpr int kWarmCalls = 3, kAloneCalls = 5;
 // Of a launch that waits for nothing. A GPU that another process keeps busy is shared by turns of a millisecond and more.
 constexpr double kIdle_us = 400;
+constexpr int64_t kKeptExchange_bytes = int64_t(1) << 30;  // env/kernelbench/python/exchange.py
 constexpr nanoseconds kAlonePatience = std::chrono::seconds(1);
 
 // The reference's own module, run by the same program as candidates: what that costs is then the same for both.
@@ -57,6 +58,7 @@ void ModuleBench::close() {
   open_.clear();
   reference_times_.clear();
   baseline_.reset();
+  if (reference_.exchange_bytes() > kKeptExchange_bytes) pool_.clear();  // which would keep it mapped
   reference_.wait_ready();
   reference_.forget_all_but(0);
   reference_.unload();

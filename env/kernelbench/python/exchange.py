@@ -24,6 +24,7 @@ PERSISTING_L2_LIMIT = 6  # CU_LIMIT_PERSISTING_L2_CACHE_SIZE
 SHOWN_BYTES = ALIGNMENT  # of that word and what pads it
 LAUNCH_CYCLES, HOLD_CYCLES = 300_000, 500_000  # 150 and 250 us at a GPU's full clock
 IDLE_LAUNCHES = 4
+KEPT_BYTES = 1 << 30  # env/kernelbench/module_bench.cc
 EQUAL = 1  # CU_STREAM_WAIT_VALUE_EQ
 
 
@@ -77,6 +78,9 @@ class CpuExchange:
         os.ftruncate(self.descriptor, bytes_)
         self.map()
         return False  # the file is the same
+
+    def shrink(self):
+        """A file stays as long as it has been."""
 
     def raw(self, dtype, count, offset):
         if offset + count * dtype.itemsize > self.bytes:
@@ -205,6 +209,13 @@ class CudaExchange:
         self.shared = vmm.Shared.create(self.driver, self.index, bytes_)
         self.bytes = self.shared.bytes
         return True
+
+    def shrink(self):
+        """Gives back what a large problem has needed. Others on the GPU do not reckon with it."""
+        if self.bytes > KEPT_BYTES:
+            self.synchronize()
+            self.shared.close()
+            self.shared, self.bytes = None, 0
 
     def hide(self):
         """No inputs are there until they are shown."""

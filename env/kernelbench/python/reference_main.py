@@ -91,6 +91,8 @@ class Reference:
         if self.loaded is not None:
             self.loaded.close()
         self.loaded = self.name = self.answer = None
+        for one in self.exchanges:
+            one.shrink()
         room.tidy(self.device)
         return {"status": "ok"}
 
