@@ -58,7 +58,7 @@ struct JudgeOptions {
 };
 
 inline constexpr int64_t kMostModuleLanes = 4;
-// Lanes of modules on each of so many GPUs, by env.module_lanes.
+// How many lanes judge modules on each GPU, where there are `gpus` of them: env.module_lanes, or what suits the cores.
 int64_t module_lanes(const JudgeOptions& options, int64_t gpus);
 
 using Ticket = uint64_t;

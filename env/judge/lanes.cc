@@ -269,8 +269,8 @@ class Lanes : public JudgeBackend {
     return next != pool.queue.end() ? next : pool.queue.begin();
   }
 
-  // The oldest job. Where problems are modules it is the oldest of the problem that the lane has at hand, because to load
-  // another one takes seconds, then of one that no other lane has; but none is passed over for ever.
+  // The oldest job. Where problems are modules, loading another one takes seconds. So a job of the problem that the lane has at hand comes
+  // first, then one of a problem that no lane has. No job is passed over for ever.
   std::deque<JobRef>::iterator next_for_gpu(Pool& pool, size_t lane) {
     constexpr int kMostPassed = 64;
     JobRef oldest = pool.queue.front();

@@ -63,8 +63,8 @@ class CandidateProcess {
   // Makes the call that is armed, with the reference, which has drawn its inputs.
   Call go(ReferenceProcess& reference);
 
-  // Stops it with all that it has started, and sees them stopped; sets them going again. What does not stop is killed, and found by the next
-  // thing that is asked of it.
+  // freeze() stops the process with all that it has started, and sees them stopped. What does not stop is killed, and the next request
+  // finds that it has ended. thaw() sets them going again.
   void freeze();
   void thaw();
 

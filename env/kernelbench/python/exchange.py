@@ -202,10 +202,7 @@ class CudaExchange:
         """Whether the memory is another one than before. Tensors over the old one must not be used any more."""
         if bytes_ <= self.bytes:
             return False
-        if self.shared is not None:
-            self.synchronize()
-            self.shared.close()
-            self.shared, self.bytes = None, 0
+        self.release()
         self.shared = vmm.Shared.create(self.driver, self.index, bytes_)
         self.bytes = self.shared.bytes
         return True
@@ -213,6 +210,10 @@ class CudaExchange:
     def shrink(self):
         """Gives back what a large problem has needed. Others on the GPU do not reckon with it."""
         if self.bytes > KEPT_BYTES:
+            self.release()
+
+    def release(self):
+        if self.shared is not None:
             self.synchronize()
             self.shared.close()
             self.shared, self.bytes = None, 0

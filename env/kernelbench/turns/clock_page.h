@@ -35,7 +35,8 @@ class ClockPage {
   void say(Word word, uint64_t number);
   bool said(Word word, uint64_t number) const;
   uint64_t read(Word word) const;
-  // Where the outputs lie, in the words of env/kernelbench/python/vmm.py, which another page is told. Nobody here reads them.
+  // Copies the words in which a party says where its outputs lie. The reference reads them (env/kernelbench/python/vmm.py); the broker
+  // does not.
   void copy_places(const ClockPage& from);
 
   enum class End : uint8_t {
