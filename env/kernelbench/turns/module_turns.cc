@@ -32,6 +32,11 @@ uint32_t new_owner() {
   return owner;
 }
 
+// What a lane locks of the file for its place.
+struct flock byte_at(size_t index) {
+  return {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = off_t(index), .l_len = 1, .l_pid = 0};
+}
+
 std::string timing_of(const std::string& gpu) { return gpu + "-timing"; }
 
 }  // namespace
@@ -64,9 +69,7 @@ ModuleTurns::ModuleTurns(std::string gpu) : gpu_(std::move(gpu)) {
   if (!file_ || ::ftruncate(file_.get(), kSlots * sizeof(Slot)) != 0)
     throw system_error(fmt::format("open {}", path.string()));
   memory_ = Mapping(file_.get(), kSlots * sizeof(Slot));
-  struct flock place {
-    .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1, .l_pid = 0
-  };
+  struct flock place = byte_at(0);
   while (::fcntl(file_.get(), F_OFD_SETLK, &place) != 0)
     if (++place.l_start == kSlots) throw WorldError("too many lanes judge modules on {}", gpu_);
   mine_ = size_t(place.l_start);
@@ -88,9 +91,7 @@ ModuleTurns::Slot& ModuleTurns::slot(size_t index) const {
 }
 
 bool ModuleTurns::taken(size_t index) const {
-  struct flock place {
-    .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = off_t(index), .l_len = 1, .l_pid = 0
-  };
+  struct flock place = byte_at(index);
   return index == mine_ || (::fcntl(file_.get(), F_OFD_GETLK, &place) == 0 && place.l_type != F_UNLCK);
 }
 
